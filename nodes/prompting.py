@@ -44,6 +44,9 @@ ROOT = Path(__file__).resolve().parents[1] / "prompts"
 A variant with a slash in its name is the path of any other folder that holds these files.
 """
 
+SHIPPED = "shipped"
+"""What stands for the wordings of a world in a list of prompts."""
+
 VIEW = frozenset({"view", "you"})
 """The placeholders of a turn template beside those of a system template."""
 
@@ -51,14 +54,9 @@ VIEW = frozenset({"view", "you"})
 # rendered, so that a PromptSet holds the whole text.
 _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 
-# Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.
-RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
-
-# Say in a system template what a variant is about, how much its advice gives away, and which one it rewords.
-_ABOUT = re.compile(r"\{# (?P<key>about|advice|rewords): (?P<text>.+?) #\}")
-
-# Names settings of which a system template says nothing, so that it takes only their defaults.
-_UNTOLD = re.compile(r"\{# untold: (?P<names>[\w ]+) #\}")
+# Say in a system template what a variant is about, how much its advice gives away, which variant it says in
+# other words, and of which settings it says nothing, so that it takes only their defaults.
+_ABOUT = re.compile(r"\{# (?P<key>about|advice|rewords|untold): (?P<text>.+?) #\}")
 
 _DATA = frozenset({"code", "detail"})
 """What an entry of the feedback has for programs; a prompt has the words that are made of it."""
@@ -132,15 +130,16 @@ def languages(world_name: str, variant: str) -> tuple[str, ...]:
 
 
 def about(world_name: str, variant: str) -> dict[str, str]:
-    """Return what a variant says about itself: `about`, `advice` and `rewords`, or some of them.
+    """Return what a variant says about itself: `about`, `advice`, `rewords` and `untold`, or some of them.
 
     They stand in comments of its system template; if languages say different things, the first one counts.
     """
-    comments: dict[str, str] = {}
-    for lang in reversed(languages(world_name, variant)):
-        file = folder_of(world_name, variant) / f"system.{lang}.md"
-        comments |= {found["key"]: found["text"] for found in _ABOUT.finditer(text_if_any(file))}
-    return comments
+    files = [folder_of(world_name, variant) / f"system.{lang}.md" for lang in languages(world_name, variant)]
+    return _comments("\n".join(text_if_any(file) for file in reversed(files)))
+
+
+def _comments(system: str) -> dict[str, str]:
+    return {found["key"]: found["text"] for found in _ABOUT.finditer(system)}
 
 
 def wordings(world: AnyWorld) -> tuple[str, ...]:
@@ -204,27 +203,16 @@ def fit_to_setting(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -
 def _check_told(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> None:
     """Raise PromptError for settings that differ from their defaults and that a variant leaves untold."""
     place, default = prompts.place("system"), default_setting(world).config
-    for name in (names := untold(prompts.system)):
+    untold = _comments(prompts.system).get("untold", "").split()
+    for name in untold:
         _check_known("setting", f"{place}: {world.name}", name, world.config.model_fields)
-    changed = [name for name in names if getattr(setting.config, name) != getattr(default, name)]
+    changed = [name for name in untold if getattr(setting.config, name) != getattr(default, name)]
     if changed:
+        others = [name for name in variants(world) if "untold" not in about(world.name, name)]
         raise PromptError(
             f"{place}: it says nothing of {', '.join(changed)}; leave that at its default, or choose another "
-            f"variant: {', '.join(_telling(world, prompts.lang, changed))}"
+            f"variant: {', '.join(others)}"
         )
-
-
-def untold(system: str) -> list[str]:
-    """Return the settings that a system template tells nothing about, as its `{# untold: NAMES #}` says."""
-    return [name for found in _UNTOLD.finditer(system) for name in found["names"].split()]
-
-
-def _telling(world: AnyWorld, lang: str, settings: Sequence[str]) -> Iterator[str]:
-    """Yield the variants in a language that leave none of these settings untold."""
-    for variant in variants(world):
-        text = text_if_any(folder_of(world.name, variant) / f"system.{lang}.md")
-        if text and not {*settings} & {*untold(text)}:
-            yield variant
 
 
 def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:
@@ -407,11 +395,6 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
     return render(partial(name_of, file), _read_template(file, values.keys()).rstrip(), values)
 
 
-def rules_of(template: str) -> tuple[str, ...]:
-    """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
-    return tuple(found["name"] for found in RULE.finditer(template))
-
-
 def approximate_tokens(text: str) -> int:
     """Return an estimate of the tokens of one message; only the provider knows the true number.
 
@@ -553,9 +536,7 @@ def _sample_views(world: AnyWorld) -> Iterator[JsonObject]:
 
 def first_view(world: AnyWorld) -> JsonObject:
     """Return the view of the first agent in the first turn of a world's default setting."""
-    setting = default_setting(world)
-    state = world.setup(setting.config, setting.agents, setting.seed)
-    return view_of(world, state, {}, world.actors(state)[0])
+    return next(_sample_views(world))
 
 
 @lru_cache(maxsize=8)

@@ -78,6 +78,9 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
             help=f"prompts to try, separated by commas: each {options.VARIANT}",
         ),
     ] = None,
+    paraphrases: Annotated[
+        str | None, typer.Option(callback=options.not_empty, help="rewordings to try: prompts, or `shipped`")
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -134,6 +137,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     caps = Caps(max_calls, max_tokens, max_usd)
     given = {
         "prompts": options.split_list(prompts),
+        "paraphrases": options.split_list(paraphrases),
         "model": options.split_list(model),
         "lang": options.split_list(lang),
         "set": options.parse_settings(settings),

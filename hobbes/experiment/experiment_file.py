@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -17,6 +17,8 @@ from hobbes.experiment.arms import (
 )
 from hobbes.experiment.file_values import Name, Seeds, Text, Turn
 from hobbes.files import read_toml
+from hobbes.nodes.prompting import SHIPPED, wordings
+from hobbes.worlds import world_named
 
 NULL = "null"
 """The name of the null arm: the baseline, played a second time with answers of its own."""
@@ -163,18 +165,10 @@ class ExperimentFile(Options):
         return f"{where} paraphrases {wording}" if wording else where
 
 
-class Parts(NamedTuple):
-    """The parts of the name under which games of an arm are played."""
-
-    arm: str
-    wording: str
-    """Empty for an arm that has one wording."""
-
-
-def parts_of(name: str) -> Parts:
-    """Return the parts of the name under which games of an arm are played."""
+def parts_of(name: str) -> tuple[str, str]:
+    """Return the arm in the name of its games, and the wording; empty for an arm that has one wording."""
     arm, _, wording = name.partition(WORDING)
-    return Parts(arm, wording)
+    return arm, wording
 
 
 def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
@@ -186,12 +180,21 @@ def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
         for name in FOUND:
             if isinstance(origin := content.get("from"), dict) and name in origin:
                 raise ValueError(f"[from] {name}: is found by hobbes; leave it out")  # noqa: TRY301
+        _list_wordings(content)
         file = parse(content)
         if file.factors:
             check_parameters(file.factors, file.model, file.parameters)
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
     return file, content
+
+
+def _list_wordings(content: dict[str, Any]) -> None:
+    """Write the wordings of its world into a file's content in place of SHIPPED, for a plan that is kept."""
+    arms = content.get("arms")
+    for table in [content, *(arms.values() if isinstance(arms, dict) else ())]:
+        if isinstance(table, dict) and table.get("paraphrases") == SHIPPED:
+            table["paraphrases"] = [*wordings(world_named(str(content.get("world", ""))))]
 
 
 def parse(content: Mapping[str, Any]) -> ExperimentFile:
@@ -300,33 +303,24 @@ def _in_one_line(error: ValidationError, *table: str) -> ValueError:
 def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
     """Return what pydantic finds wrong, with table and key."""
     names = [str(name) for name in place if "[" not in str(name)]  # the others are types of pydantic
-    tables = {
-        "arms": 2,
-        "compare": 1,
-        "factors": 1,
-        "from": 1,
-        "hypothesis": 2,
-        "parameters": 1,
-        "set": 1,
-        "smallest": 1,
+    tables: dict[str, tuple[int, type[BaseModel]]] = {
+        **dict.fromkeys(("factors", "parameters", "set", "smallest"), (1, ExperimentFile)),
+        "arms": (2, Options),
+        "compare": (1, Compare),
+        "from": (1, From),
+        "hypothesis": (2, Hypothesis),
     }
     if not names:
         return message.removeprefix("Value error, ")
-    table = tables.get(names[0], 0)
+    table, model = tables.get(names[0], (0, ExperimentFile))
     where = f"[{'.'.join(names[:table])}]" if table else ""
     if names[0] == "hypothesis":
         where = " ".join(["[[hypothesis]]", *(str(int(number) + 1) for number in place[1:2])])
     key = ".".join(names[table:])
     message = message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
-        of_table: dict[str, type[BaseModel]] = {
-            "arms": Options,
-            "compare": Compare,
-            "from": From,
-            "hypothesis": Hypothesis,
-        }
-        fields = of_table.get(names[0], ExperimentFile).model_fields
-        keys = sorted(field.alias or name for name, field in fields.items() if name not in FOUND)
+        fields = model.model_fields.items()
+        keys = sorted(field.alias or name for name, field in fields if name not in FOUND)
         message, key = f"unknown key {key!r}; the keys are {', '.join(keys)}", ""
     elif kind == "missing":
         message = "is missing"

@@ -58,7 +58,7 @@ def failing(file: ExperimentFile, games: Mapping[tuple[str, int], Figures]) -> I
     counts = {arm: Counter[str]() for arm in file.all_arms}
     failed = Counter[str]()
     for (name, seed), one in games.items():
-        arm = parts_of(name).arm
+        arm = parts_of(name)[0]
         if arm in shares and seed in file.seeds:
             calls = sum(one.row["outcomes"].values())
             shares[arm][seed].append(one.failed / calls if calls else 0.0)

@@ -137,7 +137,7 @@ def _with_null(file: ExperimentFile, arms: Mapping[str, Beginning]) -> dict[str,
 
 def _with_own_draws(name: str, models: Mapping[str, str]) -> dict[str, str]:
     """Return the models of an arm: the policies of the null arm draw random numbers of their own."""
-    if parts_of(name).arm != NULL:
+    if parts_of(name)[0] != NULL:
         return {**models}
     return {agent: with_rng(spec, NULL) for agent, spec in models.items()}
 
@@ -192,7 +192,7 @@ def _check_prompts(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
         first.setdefault(replace(arm.prompts, schema=""), name)
     for name in first.values():
         if problems := check_prompts(arms[name].world, arms[name].prompts):
-            key = "" if parts_of(name).wording else " prompts"
+            key = "" if parts_of(name)[1] else " prompts"
             raise ValueError(f"{file.place(name)}{key}: {problems[0]}")
 
 

@@ -170,7 +170,7 @@ def report(store: Store, experiment: str) -> Report:
 
 def rules_of(file: ExperimentFile, known: Mapping[tuple[str, int], Figures]) -> Rules:
     """Return by which rules the comparisons of a file are judged, from the cells that have been played."""
-    with_failures = frozenset((parts_of(name).arm, seed) for (name, seed), one in known.items() if one.failed)
+    with_failures = frozenset((parts_of(name)[0], seed) for (name, seed), one in known.items() if one.failed)
     return Rules(file.smallest, with_failures)
 
 
@@ -272,8 +272,8 @@ def _arms(cells: Sequence[BegunCell], values: Values, file: ExperimentFile) -> d
         for measure in measures
     }
     means = dict(zip(samples, means_of([*samples.values()]), strict=True))
-    runs = Counter(parts_of(cell.arm).arm for cell in cells)
-    tainted = Counter(parts_of(cell.arm).arm for cell in cells if cell.tainted)
+    runs = Counter(parts_of(cell.arm)[0] for cell in cells)
+    tainted = Counter(parts_of(cell.arm)[0] for cell in cells if cell.tainted)
     return {
         name: Arm(runs[name], tainted[name], {measure: means[name, measure] for measure in measures})
         for name in file.all_arms

@@ -51,7 +51,7 @@ def kept_calls(store: Store, planned: Plan) -> Kept:
         return {}
     for what, one, other in (
         ("situations", before.situations, new.situations),
-        ("columns", before.columns, new.columns[: len(before.columns)]),
+        ("columns", [*columns_kept(before).values()], [*columns_kept(new).values()][: len(before.columns)]),
     ):
         if one != other:
             raise UsageError(f"the probe {planned.name} has other {what}; give this one a --name of its own")

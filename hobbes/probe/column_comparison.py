@@ -93,13 +93,13 @@ def interval(pairs: Sequence[Pair]) -> Interval:
     reach = NormalDist().inv_cdf(1 - ALPHA / 2) * of_answers
     low, high = middle - reach, middle + reach
     if n >= MIN_SITUATIONS:
-        reach = _student(n - 1) * stdev(differences) / math.sqrt(n)
+        reach = student(n - 1) * stdev(differences) / math.sqrt(n)
         low, high = min(low, mean - reach), max(high, mean + reach)
     return Interval(mean, max(-1.0, low), min(1.0, high))
 
 
 @cache
-def _student(freedom: int) -> float:
+def student(freedom: int) -> float:
     """Return how far a t of 2 or more degrees of freedom reaches to either side with probability 1 - ALPHA.
 
     With t = sqrt(freedom) tan(angle), that probability is a finite sum of powers of the cosine (Abramowitz

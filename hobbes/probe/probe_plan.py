@@ -1,7 +1,7 @@
 """The plan of a probe: its cells, each with the prompt that is sent, and what asking them will cost."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from hobbes.nodes.caps import Caps, Spent
 from hobbes.nodes.journal import Prompt, Reply
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.players import parse_spec
-from hobbes.nodes.prompting import PromptSet, approximate_tokens
+from hobbes.nodes.prompting import SHIPPED, PromptSet, approximate_tokens, wordings
 from hobbes.play.fork import ForkOptions, beginning_of_fork, prompts_of_fork, setting_of_fork
 from hobbes.play.models_file import read_models
 from hobbes.play.render import PromptQuestion, TurnStart
@@ -51,6 +51,8 @@ class Column:
     settings: dict[str, Json] = field(default_factory=dict)
     model_settings: dict[str, ModelSettings] = field(default_factory=dict)
     """The settings of its model, if a models file has it, by name."""
+    paraphrase: bool = False
+    """Whether its prompt is to say the same as that of the run in other words."""
 
     @property
     def is_recorded(self) -> bool:
@@ -111,13 +113,14 @@ def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
         )
     if len(set(situations)) < len(situations):
         raise UsageError("a situation is listed twice; list it once")
-    columns = tuple(_columns(asked, read_models(store.home)))
+    runs = [store.runs.find(one.run).at(one.turn) for one in situations]
+    columns = tuple(_columns(_with_wordings(asked, runs), read_models(store.home)))
     if len(situations) * len(columns) > MAX_CELLS:
         asked_for = f"{counted(len(situations), 'situation')} in {counted(len(columns), 'column')}"
         raise UsageError(f"{asked_for} are too many; choose fewer")
     if len({one.name for one in columns}) < len(columns):
-        raise UsageError("two columns would be the same; name each of --prompts, --lang and --model once")
-    worlds = {store.runs.find(one.run).world.name: store.runs.find(one.run).world for one in situations}
+        raise UsageError("two columns would be the same; name each prompt, language and model once")
+    worlds = {run.world.name: run.world for run in runs}
     if len(worlds) > 1:
         raise UsageError(f"a probe is about one world, not about {' and '.join(worlds)}; make one of each")
     (world,) = worlds.values()
@@ -128,6 +131,20 @@ def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
     )
     answered = frozenset().union(*(store.calls.answered(one.run) for one in situations))
     return Plan(asked.name or "", world, situations, columns, cells, asked.times or TIMES, answered)
+
+
+def _with_wordings(asked: ProbeFile, runs: Sequence[Run]) -> ProbeFile:
+    """Return a probe with the wordings of its world in place of SHIPPED. Raise UsageError if they are not."""
+    if asked.paraphrases != [SHIPPED]:
+        return asked
+    shipped = [*wordings(runs[0].world)]
+    for run in runs:
+        if run.prompts.variant not in shipped:
+            raise UsageError(
+                f"paraphrases: run {run.name or run.id} has the prompt {run.prompts.variant}, but {SHIPPED} "
+                f"means wordings of {', '.join(shipped[:1]) or 'none'}; list prompts that say the same"
+            )
+    return asked.model_copy(update={"paraphrases": shipped})
 
 
 def _columns(asked: ProbeFile, known: Models) -> Iterator[Column]:
@@ -145,6 +162,9 @@ def _columns(asked: ProbeFile, known: Models) -> Iterator[Column]:
             yield Column(
                 name, variant and absolute_variant(variant), lang, model, dict(asked.settings), settings
             )
+        for variant in asked.paraphrases:
+            path = absolute_variant(variant)
+            yield Column(variant + of, path, model=model, model_settings=settings, paraphrase=True)
 
 
 def place(store: Store, situation: Situation, column: Column) -> Place:

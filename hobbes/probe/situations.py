@@ -44,6 +44,8 @@ class ProbeFile(_Table):
     situation: list[Situation] = Field([], max_length=10_000)
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w-]*$", max_length=MAX_NAME)] | None = None
     prompts: list[Text] = []
+    paraphrases: list[Text] = []
+    """Prompts that say the same as that of the runs in other words; SHIPPED stands for those of the world."""
     model: list[Text] = []
     lang: list[Text] = []
     settings: dict[str, JsonValue] = Field({}, alias="set")

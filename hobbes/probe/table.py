@@ -247,6 +247,7 @@ class ProbeResult:
                     "lang": result.column.lang,
                     "model": result.column.model,
                     "settings": result.column.settings,
+                    "paraphrase": result.column.paraphrase,
                     "answers": result.answers,
                     "failures": dict(result.failures),
                     "rejections": dict(result.rejections),

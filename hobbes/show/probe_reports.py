@@ -10,6 +10,7 @@ from hobbes.engine.turn import meanings
 from hobbes.errors import MissingError
 from hobbes.experiment.statistics import ALPHA
 from hobbes.probe.column_comparison import MIN_SITUATIONS
+from hobbes.probe.paraphrases import sentences_on_wordings
 from hobbes.probe.probe_plan import NOTHING_COMPARED, RECORDED, Cost, Plan
 from hobbes.probe.table import Answer, ColumnResult, Difference, ProbeResult, read_probe
 from hobbes.prove.word_diff import word_diff
@@ -82,6 +83,7 @@ def sentences(told: ProbeResult) -> Iterator[str]:
             rows = any(one.column == column.name for one in told.differences)
             why = f": no p (Holm) is below {ALPHA}" * rows
             yield f"{column.name}: no difference from {told.against(column)} was found{why}."
+    yield from sentences_on_wordings(told)
     if any(told.is_chance(one.column) for one in told.columns):
         yield (
             "The models of the stand-in server read no words, so differences between prompts of one of them "

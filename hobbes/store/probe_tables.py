@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, NotRequired
 
 from pydantic import AfterValidator, Field, Json
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
@@ -48,6 +48,7 @@ class KeptColumn(TypedDict):
     model: str | None
     settings: dict[str, Any]
     model_settings: dict[str, ModelSettings]
+    paraphrase: NotRequired[bool]
 
 
 def _damage(name: object, problem: str) -> DamagedError:

@@ -179,6 +179,18 @@ def test_wrong_wordings_are_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
+def test_shipped_stands_for_all_wordings_of_the_world_and_none_takes_a_setting_that_it_does_not_tell(
+    opened: Store, tmp_path: Path
+) -> None:
+    text = FILE.replace("seeds = 3", 'seeds = 3\nparaphrases = "shipped"')
+    with pytest.raises(
+        UsageError, match=r"\[arms.immune\] paraphrases formal: .* it says nothing of immunity; "
+    ):
+        planned(opened, written(tmp_path, text))
+    made = planned(opened, written(tmp_path, text.replace("immunity = 3", "rows = 3")))
+    assert made.file.wordings("null") == ("null~unguided", "null~formal", "null~story", "null~terse")
+
+
 def test_several_of_the_whole_file_beside_one_are_refused(opened: Store, tmp_path: Path) -> None:
     text = 'paraphrases = ["guided", "unguided"]\nprompts = "guided"\nrounds = 4'
     with pytest.raises(UsageError, match=r"small.toml: write either prompts or paraphrases$"):

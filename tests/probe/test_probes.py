@@ -55,15 +55,23 @@ def test_a_probe_finds_what_a_word_does_and_nothing_for_its_synonym(
             name="words",
             situation=five,
             prompts=[variant(tmp_path, "Be peaceful."), variant(tmp_path, "Stay unwarlike.")],
+            paraphrases=["shipped"],
         )
-    named, synonym = (one.column.name for one in told.columns[1:])
+    named, synonym, *wordings = (one.column.name for one in told.columns[1:])
     found = {(one.column, one.act) for one in told.differences if one.is_found}
     assert found == {(named, "attack"), (named, "block")}
-    assert {one.column for one in told.differences} == {named, synonym}
+    assert {one.column for one in told.differences} == {named, synonym, *wordings}
+    *_, spread, more, other_act = sentences(told)
+    assert re.match(
+        r"4 wordings of the same rules differ by up to \d+ points, maybe by chance: ",
+        spread,
+    )
+    assert more.startswith(f"{named} does more than rewording: ")
+    assert other_act.startswith(f"{named} does more than rewording: ")
     (attacks,) = (one for one in told.differences if (one.column, one.act) == (named, "attack"))
     assert attacks.difference.high < -0.3
     assert max(Counter(server.asked).values()) == 1
-    assert len(server.asked) == 5 * 3 * 10
+    assert len(server.asked) == 5 * 6 * 10
 
 
 def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
