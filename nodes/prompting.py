@@ -56,7 +56,7 @@ _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 
 # Say in a system template what a variant is about, how much its advice gives away, which variant it says in
 # other words, and of which settings it says nothing, so that it takes only their defaults.
-_ABOUT = re.compile(r"\{# (?P<key>about|advice|rewords|untold): (?P<text>.+?) #\}")
+_ABOUT = re.compile(r"\{# (about|advice|rewords|untold): (.+?) #\}")
 
 _DATA = frozenset({"code", "detail"})
 """What an entry of the feedback has for programs; a prompt has the words that are made of it."""
@@ -135,18 +135,13 @@ def about(world_name: str, variant: str) -> dict[str, str]:
     They stand in comments of its system template; if languages say different things, the first one counts.
     """
     files = [folder_of(world_name, variant) / f"system.{lang}.md" for lang in languages(world_name, variant)]
-    return _comments("\n".join(text_if_any(file) for file in reversed(files)))
-
-
-def _comments(system: str) -> dict[str, str]:
-    return {found["key"]: found["text"] for found in _ABOUT.finditer(system)}
+    return dict(_ABOUT.findall("\n".join(text_if_any(file) for file in reversed(files))))
 
 
 def wordings(world: AnyWorld) -> tuple[str, ...]:
     """Return the variants that say the same in other words, first the one that the others reword."""
-    rewords = {name: about(world.name, name).get("rewords") for name in variants(world)}
-    reworded = {name: base for name, base in rewords.items() if base}
-    return tuple(dict.fromkeys([*reworded.values(), *reworded]))
+    bases = {name: base for name in variants(world) if (base := about(world.name, name).get("rewords"))}
+    return tuple(dict.fromkeys([*bases.values(), *bases]))
 
 
 def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None) -> PromptSet:
@@ -203,7 +198,7 @@ def fit_to_setting(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -
 def _check_told(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> None:
     """Raise PromptError for settings that differ from their defaults and that a variant leaves untold."""
     place, default = prompts.place("system"), default_setting(world).config
-    untold = _comments(prompts.system).get("untold", "").split()
+    untold = dict(_ABOUT.findall(prompts.system)).get("untold", "").split()
     for name in untold:
         _check_known("setting", f"{place}: {world.name}", name, world.config.model_fields)
     changed = [name for name in untold if getattr(setting.config, name) != getattr(default, name)]

@@ -21,16 +21,14 @@ def sentences_on_wordings(told: ProbeResult) -> Iterator[str]:
         same.setdefault(told.against(column) or "", []).append(column.name)
     for first, others in same.items():
         spread = {
-            act: {first: 0.0, **{one: means.get((one, act), 0.0) for one in others}} for act in told.acts
+            act: {first: 0.0} | {one: means.get((one, act), 0.0) for one in others} for act in told.acts
         }
         found = [one for one in told.differences if one.is_found and one.against == first]
-        yield _spread_in_words(
-            spread, "" if any(one.column in others for one in found) else ", maybe by chance"
-        )
-        if len(others) > 1:  # the spread of two wordings says hardly anything about a third
-            yield from (
-                _beside(one, [*spread[one.act].values()]) for one in found if one.column not in others
-            )
+        chance = "" if any(one.column in others for one in found) else ", maybe by chance"
+        yield _spread_in_words(spread, chance)
+        for one in found:
+            if one.column not in others and len(others) > 1:  # two wordings say hardly anything about a third
+                yield _beside(one, [*spread[one.act].values()])
 
 
 def _spread_in_words(spread: Mapping[str, Mapping[str, float]], chance: str) -> str:
@@ -50,6 +48,6 @@ def _beside(one: Difference, wordings: list[float]) -> str:
     change, low, high = one.difference.mean, fmean(wordings) - reach, fmean(wordings) + reach
     does = "is not shown to do" if low <= change <= high else "does"
     return (
-        f"{one.column} {does} more than rewording: {one.act} changes by {100 * change:+.0f} points, where 95% "
-        f"of further wordings would change it by {100 * low:+.0f} to {100 * high:+.0f}."
+        f"{one.column} {does} more than rewording: {one.act} changes by {100 * change:+.0f} points, in 95% "
+        f"of further wordings by {100 * low:+.0f} to {100 * high:+.0f}."
     )

@@ -189,9 +189,3 @@ def test_shipped_stands_for_all_wordings_of_the_world_and_none_takes_a_setting_t
         planned(opened, written(tmp_path, text))
     made = planned(opened, written(tmp_path, text.replace("immunity = 3", "rows = 3")))
     assert made.file.wordings("null") == ("null~unguided", "null~formal", "null~story", "null~terse")
-
-
-def test_several_of_the_whole_file_beside_one_are_refused(opened: Store, tmp_path: Path) -> None:
-    text = 'paraphrases = ["guided", "unguided"]\nprompts = "guided"\nrounds = 4'
-    with pytest.raises(UsageError, match=r"small.toml: write either prompts or paraphrases$"):
-        planned(opened, written(tmp_path, FILE.replace("rounds = 4", text)))

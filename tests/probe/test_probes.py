@@ -30,7 +30,7 @@ from hobbes.wire.stand_in import stand_in
 from hobbes.worlds import WORLDS
 from tests.conftest import Cli
 from tests.small_probes import MODEL, ask, asked, duel, heeding, planned, variant
-from tests.small_runs import go, played
+from tests.small_runs import go, played, played_once
 
 CALL: Any = None
 """Stands for a call where none is read."""
@@ -295,6 +295,13 @@ def test_what_cannot_be_asked_is_refused_in_one_line(
     with pytest.raises(UsageError, match=problem) as error:
         planned(opened, **{"situation": five, **ways})
     assert "\n" not in str(error.value)
+
+
+def test_shipped_wordings_are_not_those_of_a_game_with_another_prompt(opened: Store) -> None:
+    run = played_once(opened, RunOptions("trust", 2, prompts="survivor", values={"rounds": 1}))
+    of_run = [Situation(run=run.id, turn=0, agent="unit-a")]
+    with pytest.raises(UsageError, match="has the prompt survivor, but shipped means wordings of plain; "):
+        planned(opened, situation=of_run, paraphrases=["shipped"])
 
 
 def test_situations_are_picked_by_turns_agents_and_recorded_acts(opened: Store) -> None:

@@ -1002,8 +1002,6 @@ class TestPrompts(PromptTests):
 # --- a variant of one's own ------------------------------------------------------------------------------
 
 EDITS = {
-    "other words": ("You are one of {{ agents }} miners on the same land.", "{{ agents }} of you mine.", ""),
-    "a rule in other words": ("- Each round you have {{ stamina }}", "- Your round has {{ stamina }}", ""),
     "a rule left out": ("{# rule: capture #}\n", "", ""),
     "a treatment left out": ("- Miners cannot talk to each other.\n", "", ""),
     "a number typed in": ("1 to {{ mine_cap }}", "1 to 5", "the engine shows"),
@@ -1012,7 +1010,6 @@ EDITS = {
     "a rule twice": ("# Advice", "# Advice\n{# rule: order #}\n- Claim, raid, mine.", "more than once"),
     "a treatment forgotten": ('{% if defense == "block_all" %}', "{% if true %}", "in the same words"),
     "a condition that breaks": ("# Advice", "# Advice {{ 1 // immunity }}", "division"),
-    "text after the view": ("{{ view }}", "{{ view }}\nDecide.", ""),
 }
 """A part of `guided` in English, what a user writes in its place, and why a test then fails, if it does."""
 
