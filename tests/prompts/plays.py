@@ -180,9 +180,10 @@ class Template:
         return prompting.about(self.world_name, self.variant).get("rewords")
 
     def told(self, treatment: Mapping[str, Any]) -> Values:
-        """Return the settings of a treatment without those that the template leaves untold."""
+        """Return the settings of a treatment without those that differ from their default and are untold."""
         untold = prompting.about(self.world_name, self.variant).get("untold", "").split()
-        return {name: value for name, value in treatment.items() if name not in untold}
+        default = default_setting(self.world).config
+        return {k: v for k, v in treatment.items() if k not in untold or v == getattr(default, k)}
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -439,6 +440,7 @@ class PromptTests:
         old, new = (Template(world.name, each, "en") for each in (prompting.wordings(world)[0], name))
         rules = [{rule for rule in each.rules if each.sentence(rule, {})} for each in (old, new)]
         assert rules[0] == rules[1]
+        assert rules[1] <= {play.rule for play in self.prompts.played_in(new)}
         fixed = fixed_values(new.prompts, default_setting(world))
         settings = new.told(values_to_try(world)).items()
         for told in ({**fixed, setting: value} for setting, values in settings for value in values):

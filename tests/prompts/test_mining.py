@@ -517,6 +517,7 @@ def a_new_plot_can_be_used_from_the_next_round_on(land: Land) -> None:
 
 
 @plays("lost-plot")
+@plays("order")
 def mining_a_lost_plot_gives_nothing_and_costs_its_stamina(land: Land) -> None:
     land.give(ann="0,0")
     land.round(ann="mine 0,0*2", bob="raid 0,0")
@@ -983,10 +984,6 @@ class TestPrompts(PromptTests):
         views = [view_of(MINING, Land(values).state, "ann") for values in EVERY_VIEW]
         optional = {"protected", "earlier_rounds", "turns_left", "messages", "largest", "your_core"}
         assert optional <= set().union(*views)
-
-    def test_the_config_chooses_between_guided_and_unguided(self) -> None:
-        asked = [MINING.prompts(MiningConfig(guidance=guidance)) for guidance in (True, False)]
-        assert asked == ["guided", "unguided"]
 
     @pytest.mark.parametrize("lang", ["en", "zh"])
     def test_guided_marks_the_rules_of_unguided_and_those_of_its_advice(self, lang: str) -> None:
