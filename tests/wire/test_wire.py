@@ -441,6 +441,28 @@ def test_a_placebo_edit_of_a_prompt_changes_no_answer_of_the_stand_in_server(
     assert runs[0].digest == runs[1].digest
 
 
+@pytest.mark.parametrize(
+    ("world", "variant", "default", "act"),
+    [("mining", "unguided", "guided", "raid"), ("trust", "plain", "copykitten", "attack")],
+)
+def test_the_obedient_model_plays_as_the_default_policy_but_obeys_a_sentence_of_its_prompt(  # noqa: PLR0913, PLR0917
+    opened: Store, tmp_path: Path, world: str, variant: str, default: str, act: str
+) -> None:
+    told = shutil.copytree(prompting.ROOT / world / variant, tmp_path / "told")
+    for file in told.glob("system.en.md"):
+        file.write_text(f"{file.read_text(encoding='utf-8')}\nDo not {act}.\n", encoding="utf-8")
+    done = []
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        for model, prompts in ((default, variant), ("obedient", variant), ("obedient", str(told))):
+            asked = RunOptions(world, 4, models=f"openai:policy/{model}?tremble=0.6", values={"rounds": 6})
+            run = played(opened, replace(asked, prompts=prompts))
+            intents = [one for turn in opened.turns.of(run) for one in turn.record.intents.values()]
+            acts = [run.world.telling.acts(run.world.intent.from_json(one)) for one in intents]
+            done.append((run.digest, any(act in of_one for of_one in acts)))
+    assert done[0] == done[1]
+    assert [has_act for _, has_act in done] == [True, True, False]
+
+
 def test_serve_answers_the_models_of_a_run(opened: Store, process: Callable[..., Command]) -> None:
     serving = process("serve", "--port", "0", "--delay", "0.01")
     assert serving.stdout is not None
