@@ -35,9 +35,8 @@ def sentences(told: ProbeResult) -> Iterator[str]:
         found = [one for one in told.differences if one.column == column.name and one.is_found]
         yield from map(difference_in_words, found)
         if not found:
-            rows = any(one.column == column.name for one in told.differences)
-            why = f": no p (Holm) is below {ALPHA}" * rows
-            yield f"{column.name}: no difference from {told.against(column)} was found{why}."
+            no_p = f"no p (Holm) is below {ALPHA}"
+            yield f"{column.name}: no difference from {told.against(column)} was found: {no_p}."
     players = (one.call.reply.player for cell in told.cells.values() for one in cell.answers)
     if len(told.columns) > 1 and any(map(is_stand_in, players)):
         heeded = " and ".join(map(quoted, FORBIDDEN))
@@ -51,7 +50,8 @@ def sentences(told: ProbeResult) -> Iterator[str]:
 
 def difference_in_words(one: Difference) -> str:
     """Return a difference that was found, and in a second sentence what holds for other situations."""
-    difference, p = one.difference, p_in_words(one.p_holm)
+    difference = one.difference
+    p = f"{one.p_holm:.3f}" if one.p_holm >= 0.001 else "< 0.001"  # noqa: PLR2004  as papers have it
     within = f"{points(difference.low)} to {points(difference.high)}"
     if one.situations < MIN_SITUATIONS:
         others = f"{one.situations} are too few to say; over their answers, the 95% interval is {within}"
@@ -71,11 +71,6 @@ def points(share: float) -> str:
     return f"{round(100 * share):+d}"
 
 
-def p_in_words(p: float) -> str:
-    """Return a p for people."""
-    return f"{p:.3f}" if p >= 0.001 else "< 0.001"  # noqa: PLR2004  as papers have it
-
-
 def situation_in_words(told: ProbeResult, number: int) -> str:
     """Return what an agent was in: what it had, and what others had done to it, in one sentence."""
     at, where, world = told.situations[number - 1], told.places[number - 1], told.world
@@ -86,20 +81,15 @@ def situation_in_words(told: ProbeResult, number: int) -> str:
     return "; ".join([has, *befell[:MAX_BEFELL], *rest]) + (f" ({at.note})" if at.note else "")
 
 
-def cost_in_words(cost: Cost) -> str:
-    """Return what asking will cost, in one line."""
-    out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
-    usd = "unknown" if cost.usd is None else f"{cost.usd:,.2f}"
-    tokens = f"; about {cost.tokens_in:,} tokens in, {out} out; dollars: {usd}"
-    return f"{counted(cost.calls, 'answer')} to ask{tokens if cost.calls else ''}"
-
-
 def plan_in_words(planned: Plan, cost: Cost) -> str:
     """Return what a probe asks now and what that will cost, in one line."""
     cells = len(planned.cells)
-    there = cells * planned.times - cost.calls
-    kept = [f"{there:,} are there already"] if there else []
-    return "; ".join((f"{counted(cells, 'cell')}, {cost_in_words(cost)}", *kept, *planned.notes))
+    out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
+    usd = "unknown" if cost.usd is None else f"{cost.usd:,.2f}"
+    words = [f"{counted(cells, 'cell')}, {counted(cost.calls, 'answer')} to ask"]
+    words += [f"about {cost.tokens_in:,} tokens in, {out} out; dollars: {usd}"] if cost.calls else []
+    words += [f"{there:,} are there already"] if (there := cells * planned.times - cost.calls) else []
+    return "; ".join([*words, *planned.notes])
 
 
 def plan_json(planned: Plan, cost: Cost) -> dict[str, Any]:

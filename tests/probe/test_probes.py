@@ -434,19 +434,6 @@ def test_an_answer_is_played_on_as_a_fork(opened: Store, five: list[Situation], 
     )
 
 
-def test_each_answer_is_kept_as_it_arrives_with_the_prompt_that_was_sent(
-    opened: Store, five: list[Situation]
-) -> None:
-    with heeding():
-        asked(opened, name="p", situation=five[:1], times=2)
-    rows = opened.db.execute(
-        'select number, "column", tokens_in, text from probe_answers join texts on hash = prompt'
-    ).fetchall()
-    assert [row[:3] for row in rows] == [(1, "recorded", 100), (2, "recorded", 100)]
-    assert all("unit-a" in row[3] for row in rows)
-    assert opened.db.execute("pragma foreign_key_check").fetchall() == []
-
-
 def test_the_pages_show_a_probe_its_answers_and_its_words(
     opened: Store, five: list[Situation], pages: TestClient, tmp_path: Path
 ) -> None:
@@ -488,6 +475,7 @@ def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
     cells = {at: CellAnswers((Answer(1, CALL, (act,), (), None),)) for at, act in done.items()}
     told = ProbeResult("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells, ())
     assert sorted(one.act for one in told.differences) == rows
+    assert [*sentences(replace(told, cells={}))] == ["No answer has an act that is counted."]
 
 
 def test_a_model_that_the_server_does_not_have_is_corrected_under_the_same_name(
@@ -500,22 +488,6 @@ def test_a_model_that_the_server_does_not_have_is_corrected_under_the_same_name(
         told = asked(opened, **ways, model=["openai:policy/random"])
     assert [one.column.name for one in told.columns] == ["recorded", "recorded openai:policy/random"]
     assert [told.cell(n, "recorded openai:policy/random").decisions for n in range(1, 6)] == 5 * [3]
-
-
-def test_a_column_alone_is_told_before_it_is_asked(opened: Store, five: list[Situation]) -> None:
-    (note,) = planned(opened, name="p", situation=five).notes
-    assert note == "nothing is compared; --prompts FOLDER adds a column"
-
-
-def test_without_acts_nothing_is_counted(
-    opened: Store, five: list[Situation], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trust = WORLDS["trust"]
-    mute = replace(trust, telling=replace(trust.telling, acts=lambda _: ()))
-    monkeypatch.setitem(WORLDS, "trust", mute)
-    with heeding():
-        told = asked(opened, name="p", situation=five[:1], times=1)
-    assert [*sentences(told)] == ["No answer has an act that is counted."]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from hobbes.wire.stand_in import stand_in
 from tests.conftest import LiveCallError
 from tests.faults import Cut, cuttable
 from tests.forking import Command
+from tests.small_probes import variant
 from tests.small_runs import played
 
 HALF = "\\ud800"
@@ -441,26 +442,24 @@ def test_a_placebo_edit_of_a_prompt_changes_no_answer_of_the_stand_in_server(
     assert runs[0].digest == runs[1].digest
 
 
-@pytest.mark.parametrize(
-    ("world", "variant", "default", "act"),
-    [("mining", "unguided", "guided", "raid"), ("trust", "plain", "copykitten", "attack")],
-)
-def test_the_obedient_model_plays_as_the_default_policy_but_obeys_a_sentence_of_its_prompt(  # noqa: PLR0913, PLR0917
-    opened: Store, tmp_path: Path, world: str, variant: str, default: str, act: str
+def test_the_obedient_model_plays_as_the_default_policy_but_obeys_a_sentence_of_its_prompt(
+    opened: Store, tmp_path: Path
 ) -> None:
-    told = shutil.copytree(prompting.ROOT / world / variant, tmp_path / "told")
-    for file in told.glob("system.en.md"):
-        file.write_text(f"{file.read_text(encoding='utf-8')}\nDo not {act}.\n", encoding="utf-8")
-    done = []
+    ways = [("copykitten", "plain"), ("obedient", "plain"), ("obedient", variant(tmp_path, "Do not attack."))]
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        for model, prompts in ((default, variant), ("obedient", variant), ("obedient", str(told))):
-            asked = RunOptions(world, 4, models=f"openai:policy/{model}?tremble=0.6", values={"rounds": 6})
-            run = played(opened, replace(asked, prompts=prompts))
-            intents = [one for turn in opened.turns.of(run) for one in turn.record.intents.values()]
-            acts = [run.world.telling.acts(run.world.intent.from_json(one)) for one in intents]
-            done.append((run.digest, any(act in of_one for of_one in acts)))
-    assert done[0] == done[1]
-    assert [has_act for _, has_act in done] == [True, True, False]
+        runs = [
+            played(
+                opened,
+                RunOptions("trust", 4, 1, f"openai:policy/{model}?tremble=0.6", prompts, "en", {"rounds": 6}),
+            )
+            for model, prompts in ways
+        ]
+    actions = [
+        {one["action"] for turn in opened.turns.of(run) for one in turn.record.intents.values()}
+        for run in runs
+    ]
+    assert runs[0].digest == runs[1].digest
+    assert ["attack" in each for each in actions] == [True, True, False]
 
 
 def test_serve_answers_the_models_of_a_run(opened: Store, process: Callable[..., Command]) -> None:
