@@ -21,7 +21,7 @@ from hobbes.show.answer_table import INKS
 from hobbes.show.charts import draw_share, type_share
 from hobbes.show.documents import Cell, Document, Line, Link, Picture, Section, printed, shorten
 from hobbes.show.terminal import OUT, next_step, print_json
-from hobbes.show.trace import Pieces, beginning
+from hobbes.show.trace import MAX_SHOWN, Pieces
 from hobbes.store.home import Store
 
 IN_TABLE, IN_ANSWER = 140, 600
@@ -97,7 +97,7 @@ def _cell(cell: CellAnswers, acts: Sequence[str], changes: Mapping[str, float]) 
     if failed := len(cell.answers) - cell.decisions:
         yield [f"{failed} failed"]
     if why := next((one.why for one in cell.answers if one.acts is not None and one.why), ""):
-        yield [quoted(textwrap.shorten(why, IN_TABLE, placeholder="…"))]
+        yield [_quoted(why, IN_TABLE)]
 
 
 def _changed(told: ProbeResult, column: str, situation: int) -> list[tuple[str, Pieces]]:
@@ -115,42 +115,45 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in counts.items()) or "none"
 
 
-def document_of_answers(told: ProbeResult, situation: int, column: str) -> Document:
-    """Return the answers of a cell beside those it is compared with, below the words that differ."""
+def document_of_answers(
+    told: ProbeResult, situation: int, column: str, number: int | None = None
+) -> Document:
+    """Return the answers of a cell beside those it is compared with, below the words that differ.
+
+    With a number, it is only this answer, whose reasoning is whole.
+    """
     at, names = told.situations[situation - 1], [told.against(told.column(column)), column]
     sections = [Section("Situation", [situation_in_words(told, situation)])]
     if diffs := _changed(told, column, situation):
         sections.append(Section("What was changed", diffs=diffs))
     by_number = [{one.number: one for one in told.cell(situation, name).answers} for name in names if name]
+    most = MAX_SHOWN if number else IN_ANSWER
     rows: list[list[Cell]] = [
-        [str(n), *([*_answer(told, of[n])] if n in of else "-" for of in by_number)]
-        for n in range(1, told.times + 1)
+        [str(n), *([*_answer(told, of[n], most)] if n in of else "-" for of in by_number)]
+        for n in ([number] if number else range(1, told.times + 1))
     ]
     sections.append(Section("Answers", (), ("answer", *filter(None, names)), rows))
     title = f"{told.name}, situation {situation}: {at.run}, turn {at.turn}, {at.agent}"
     return Document(title, sections)
 
 
-def _answer(told: ProbeResult, one: Answer) -> Iterator[Line]:
+def _answer(told: ProbeResult, one: Answer, most: int) -> Iterator[Line]:
     """Yield an answer in words: its acts, its reasoning, what the rules accept of it, and what not."""
-    yield [f"failed, {one.call.outcome}" if one.acts is None else ", ".join(one.acts) or "no act"]
+    if one.acts is None:
+        yield [f"failed, {one.call.outcome}: {one.call.reply.error or _quoted(one.call.reply.text, most)}"]
+        return
+    yield [", ".join(one.acts) or "no act"]
     if one.why:
-        yield [quoted(textwrap.shorten(one.why, IN_ANSWER, placeholder="…"))]
-    if one.acts is not None:
-        yield ["; ".join(told.world.telling.meant(one.intent))]
+        yield [_quoted(one.why, most)]
+    yield ["; ".join(told.world.telling.meant(one.intent))]
     if one.drops:
         known = meanings(told.world)
         yield [f"Rejected: {'; '.join(reason(known, drop.code, drop.detail) for drop in one.drops)}"]
 
 
-def document_of_answer(store: Store, told: ProbeResult, situation: int, column: str, number: int) -> Document:
-    """Return an answer in words and as it came, with the command that plays on from it."""
-    (one,) = _numbered(told, situation, column, number)
-    words = [str(line[0]) for line in _answer(told, one)]
-    words.append(beginning(one.call.reply.text) or one.call.reply.error)
-    if one.acts is not None:
-        words.append(f"Play on from here: {play_on(store, told, situation, one)}")
-    return Document(f"{told.name}, {column}, situation {situation}", [Section(f"Answer {number}", words)])
+def _quoted(text: str, most: int) -> str:
+    """Return at most so many characters of what was said, in quotation marks."""
+    return quoted(textwrap.shorten(text, most, placeholder="…"))
 
 
 def _numbered(told: ProbeResult, situation: int, column: str, number: int | None) -> tuple[Answer, ...]:
@@ -177,17 +180,20 @@ def show_probe(store: Store, name: str, *, as_json: bool) -> ProbeResult:
 def show_answers(  # noqa: PLR0913  which answers, and how
     store: Store, name: str, situation: str, column: str | None, answer: int | None, *, as_json: bool
 ) -> None:
-    """Print the answers of a cell, or the one with a number."""
+    """Print the answers of a cell, or the one with a number and the command that plays on from it."""
     told = read_probe(store, name)
     number = told.number(situation)
     shown = column or told.most_changed(number)[1]
     if as_json:
         print_json(told_cell(store, told, number, shown, answer))
-    elif answer is not None:
-        OUT.print(printed(document_of_answer(store, told, number, shown, answer)))
-    else:
-        OUT.print(printed(document_of_answers(told, number, shown)))
-        next_step(store.command("probe", "show", name, number, shown, 1))
+        return
+    more = store.command("probe", "show", name, number, shown, 1)
+    if answer is not None:
+        (one,) = _numbered(told, number, shown, answer)
+        more = " ".join(play_on(store, told, number, one).split())
+    OUT.print(printed(document_of_answers(told, number, shown, answer)))
+    if more:
+        next_step(more)
 
 
 def play_on(store: Store, told: ProbeResult, situation: int, answer: Answer) -> str:
