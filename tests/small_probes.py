@@ -67,7 +67,8 @@ def completion(model: str, text: str) -> Response:
 def move(view: Mapping[str, Any], *, attacks: bool) -> str:
     """Return the answer of a unit: an attack on the other one, or a block."""
     (other,) = {"unit-a", "unit-b"} - {view["you"]}
-    return json.dumps({"action": "attack", "target": other} if attacks else {"action": "block"})
+    done = {"action": "attack", "target": other} if attacks else {"action": "block"}
+    return json.dumps({"reasoning": f"<b>{other}</b> made me", **done})
 
 
 MODEL = "openai:any"

@@ -288,7 +288,7 @@ def test_the_block_of_the_readme_about_a_prompt_runs_as_it_stands(
                 assert done.exit_code == 0, line
                 told += done.stdout * (words[0] == "probe")
                 called.append(words[0])
-    assert called == ["run", "probe", "probe", "fork"]
-    assert any(before != now for before, now in re.findall(r"([0-9]/5) → ([0-9]/5)", told))
-    assert "The models of the stand-in server read no words" in told
-    assert re.search(r"\w+ in [0-9]+% of the answers, against [0-9]+% in recorded", told)
+    assert called == ["run", "probe", "probe", "probe", "fork"]
+    assert "{+Do not raid. +}Your objective" in told
+    assert re.search(r"\./reworded: raid in 0% of the answers, against [1-9][0-9]% in recorded", told)
+    assert "“I am told not to raid." in told

@@ -128,9 +128,10 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.nodes.caps import Caps
     from hobbes.probe.asker import asking, kept_calls, missing
     from hobbes.probe.probe_plan import cost
+    from hobbes.probe.sentences import plan_in_words, plan_json
     from hobbes.probe.situations import pick_from_runs, read_probe_file, with_options
     from hobbes.probe.versions import plan_version
-    from hobbes.show.probe_reports import plan_in_words, plan_json, show_probe
+    from hobbes.show.probe_reports import show_probe
     from hobbes.show.progress import watched_answers
     from hobbes.show.terminal import print_json, remark, say
 
@@ -207,7 +208,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     ] = None,
     situation: Annotated[str | None, typer.Argument(help="the number of a situation")] = None,
     column: Annotated[
-        str | None, typer.Argument(help="a column, whose answers in this situation are shown")
+        str | None, typer.Argument(help="a column; by default, the one in which most changes")
     ] = None,
     answer: Annotated[
         int | None,
@@ -216,9 +217,9 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show what a probe found, the answers of one of its cells, or one of these.
+    """Show what a probe found, the answers to one of its situations side by side, or one of these.
 
-    Example: hobbes probe show peaceful 2 ./mine
+    Example: hobbes probe show peaceful 2
     """
     from hobbes.show.probe_reports import show_answers, show_probe
     from hobbes.show.terminal import print_json, say
@@ -233,7 +234,5 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
                 say("\n".join(names) or "no probes yet; `hobbes probe RUN --name NAME` asks one")
         elif situation is None:
             show_probe(store, probe, as_json=as_json)
-        elif column is None:
-            raise UsageError("name a column, too: hobbes probe show PROBE SITUATION COLUMN")
         else:
             show_answers(store, probe, situation, column, answer, as_json=as_json)

@@ -11,4 +11,5 @@ used, and all others are compared with it. A *cell* is a situation in a column, 
   stopped goes on.
 - `table` counts in how many answers each act of the world occurs (`Telling.acts`), and what columns cost.
 - `column_comparison` compares two columns: paired by situation, exact, corrected.
+- `sentences` says what was found, and what each situation was.
 """

@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
+from operator import itemgetter
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -18,7 +19,6 @@ from hobbes.errors import MissingError
 from hobbes.experiment.statistics import ALPHA, holm
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import Call
-from hobbes.nodes.players import is_stand_in
 from hobbes.nodes.reading import deciding, read
 from hobbes.probe.asker import columns_kept, tokens_of
 from hobbes.probe.column_comparison import Interval, Pair, interval, may_differ, p_value
@@ -42,6 +42,11 @@ class Answer:
     drops: tuple[Drop, ...]
     intent: Any
     """What the rules accept of it; for a failed call, the default action."""
+
+    @property
+    def why(self) -> str:
+        """Its reasoning: what the answer says of it, or else what came with the call."""
+        return str(self.intent.reflection.reasoning or self.call.reply.reasoning)
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain JSON."""
@@ -71,6 +76,10 @@ class CellAnswers:
     def having(self, act: str) -> int:
         """Return how many of the answers have an act."""
         return sum(act in one.acts for one in self.answers if one.acts is not None)
+
+    def shares(self, acts: Iterable[str]) -> dict[str, float]:
+        """Return the share of the decisions with each act; empty if there is no decision."""
+        return {act: self.having(act) / self.decisions for act in acts if self.decisions}
 
 
 class ColumnResult(NamedTuple):
@@ -118,6 +127,8 @@ class ProbeResult:
     """The acts of the recorded decision in each situation; None if the turn was not played."""
     columns: tuple[ColumnResult, ...]
     cells: Mapping[tuple[int, str], CellAnswers]
+    places: tuple[Place, ...] = field(compare=False, repr=False)
+    """Where each situation is asked in the first column."""
 
     @property
     def has_decisions(self) -> bool:
@@ -142,6 +153,24 @@ class ProbeResult:
             for act, places in there.items()
             if not any(act.startswith(f"{other} ") and places == there[other] for other in there)
         )
+
+    def changes(self, situation: int) -> dict[str, dict[str, float]]:
+        """Return how much the share of each act changes in each column that is compared with another one."""
+        found = {}
+        for column in (result.column for result in self.columns):
+            if against := self.against(column):
+                before, now = (
+                    self.cell(situation, name).shares(self.acts) for name in (against, column.name)
+                )
+                found[column.name] = {act: now[act] - before[act] for act in now if before}
+        return found
+
+    def most_changed(self, situation: int) -> tuple[float, str]:
+        """Return how much the share of an act changes at most in a situation, and in which column."""
+        sizes = [
+            (max(map(abs, of.values()), default=0.0), name) for name, of in self.changes(situation).items()
+        ]
+        return max(sizes, key=itemgetter(0), default=(0.0, self.columns[0].column.name))
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
@@ -192,22 +221,6 @@ class ProbeResult:
             if result.column.is_recorded
             and (result.column.model, result.column.model_settings) == (column.model, column.model_settings)
         )
-
-    def is_chance(self, column: Column) -> bool:
-        """Whether a model of the stand-in server answered in a column and in the one it is compared with."""
-        against = self.against(column)
-        if against is None:
-            return False
-        before, now = self._players(against), self._players(column.name)
-        return bool(now) and before == now and all(map(is_stand_in, now))
-
-    def _players(self, column: str) -> set[str]:
-        return {
-            one.call.reply.player
-            for key, cell in self.cells.items()
-            if key[1] == column
-            for one in cell.answers
-        }
 
     def number(self, situation: int | str) -> int:
         """Return the number of a situation; raise MissingError for a number that no situation has."""
@@ -299,6 +312,7 @@ def read_probe(store: Store, name: str) -> ProbeResult:
         tuple(_recorded_acts(store, one) for one in situations),
         tuple(_column(column, cells, places, calls) for column in columns.values()),
         cells,
+        tuple(places[n, next(iter(columns))] for n in range(1, len(situations) + 1)),
     )
 
 

@@ -217,6 +217,23 @@ def draw_estimate(mean: Mean, margins: Sequence[float], reach: float, ink: str) 
     return _image(drawn, BAR, BAR_HIGH)
 
 
+def type_share(share: float) -> str:
+    """Return a share in characters, as a bar."""
+    return "█" * round(6 * share) + "░" * (6 - round(6 * share))
+
+
+def draw_share(share: float, change: float, ink: str) -> str:
+    """Return the same as a small picture; what it has lost is paler, and a line is where it ended before."""
+    before, most = BAR * (share - change), max(share, share - change)
+    drawn = [
+        f'<path fill="{ink}" fill-opacity="{strength:.2f}" d="M0 0H{BAR * long:g}V{BAR_HIGH}H0z"/>'
+        for long, strength in ((most, 0.25), (share, 0.4 + 0.6 * abs(change)))
+    ]
+    drawn += [f'<path {AXIS} stroke-width="6" d="M{before:g} 0V{BAR_HIGH}"/>'] * bool(change)
+    drawn.append(f'<path {AXIS} stroke-opacity=".5" d="M0 0H{BAR}V{BAR_HIGH}H0z"/>')
+    return _image(drawn, BAR, BAR_HIGH)
+
+
 PANEL, HIGH = 320, 220
 """The width and the height of a panel; two stand side by side."""
 

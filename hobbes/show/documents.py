@@ -13,6 +13,7 @@ from itertools import chain, pairwise
 from typing import Any, ClassVar, TypeAlias
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -35,6 +36,12 @@ SIGNS = {"✓": "good", "↑": "good", "↓": "good", "✗": "bad", "≈": "even
 STYLES = {"good": "bold blue", "bad": "bold red", "even": "default"}
 """The style of such a cell in a terminal."""
 
+CHANGES = {r"^[█░].* \+[1-9]\d*$": "good", r"^[█░].* -[1-9]\d*$": "bad"}
+"""What a line of a cell says that begins with a bar and ends with a change: it has that style."""
+
+BREAK = "<br>"
+"""Ends a line of a cell in Markdown. Foreign text never has it, because it is escaped."""
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
@@ -56,13 +63,17 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Words that lead to an address, where there is one."""
+    """Words that lead to an address, where there is one. A picture there may be `shown` in their place."""
 
     words: str
     address: str = ""
+    shown: bool = False
 
 
-Cell: TypeAlias = str | Link | Picture
+Line: TypeAlias = Sequence[str | Link | Picture]
+
+Cell: TypeAlias = str | Link | Picture | list[Line]
+"""A cell may have several lines, each of which has words, links and small pictures side by side."""
 
 Place: TypeAlias = Callable[[Picture], str]
 """Returns where a picture is, empty if its characters stand in its place."""
@@ -98,11 +109,13 @@ class Section:
 
 def _cell(cell: Cell, place: Place | None) -> str:
     """Return a cell of a table in Markdown."""
+    if isinstance(cell, list):
+        return BREAK.join(" ".join(_cell(part, place) for part in line) for line in cell)
     if isinstance(cell, Picture):
         address = place(cell) if place else ""
         return f"![{escape_markdown(cell.label)}]({address})" if address else f"`{cell.characters}`"
     if isinstance(cell, Link) and cell.address:
-        return f"[{escape_markdown(cell.words)}]({cell.address})"
+        return f"{'!' * cell.shown}[{escape_markdown(cell.words)}]({cell.address})"
     return escape_markdown(cell.words if isinstance(cell, Link) else cell)
 
 
@@ -187,13 +200,21 @@ class _Table(TableElement):
         """Yield a table that loses no character where it is narrow."""
         heads = self.header.row.cells if self.header and self.header.row else []
         rows = [[cell.content for cell in row.cells] for row in (self.body.rows if self.body else ())]
+        is_tall = any("\n" in content.plain for content in chain.from_iterable(rows))
         for content in chain.from_iterable(rows):
+            content.append("\n" * is_tall)  # a blank line between two rows
             if content.plain[:1] in SIGNS and content.plain[1:2] == " ":
                 content.stylize(STYLES[SIGNS[content.plain[0]]])
+            for pattern, change in CHANGES.items():
+                content.highlight_regex(re.compile(pattern, re.MULTILINE), STYLES[change])
         yield table("", [head.content.plain for head in heads], rows)
 
 
 class _Printed(Markdown):
+    def __init__(self, document: Document) -> None:
+        super().__init__("", justify="default")
+        self.parsed = _reader().parse(document.markdown())
+
     elements: ClassVar = {
         **Markdown.elements,
         "heading_open": _Heading,
@@ -204,7 +225,7 @@ class _Printed(Markdown):
 
 def printed(document: Document) -> RenderableType:
     """Return a document as it is printed."""
-    return _Printed(document.markdown(), justify="default")
+    return _Printed(document)
 
 
 def in_html(section: Section, place: Place | None = None, *, stacked: bool = False) -> Markup:
@@ -229,6 +250,7 @@ def in_html(section: Section, place: Place | None = None, *, stacked: bool = Fal
 def _reader() -> MarkdownIt:
     """Return the reader of Markdown. It takes HTML for text."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    reader.inline.ruler.before("html_inline", "break", _read_break)
     reader.add_render_rule(
         "table_open", lambda *given: f'<div class="wide" tabindex="0"><table{given[-1]["class"]}>'
     )
@@ -238,10 +260,21 @@ def _reader() -> MarkdownIt:
     return reader
 
 
+def _read_break(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  the shape of a rule
+    """Read where a line of a cell ends."""
+    if not state.src.startswith(BREAK, state.pos):
+        return False
+    if not silent:
+        state.push("hardbreak", "br", 0)
+    state.pos += len(BREAK)
+    return True
+
+
 def _image_in_html(image: Token, env: Mapping[str, Any]) -> str:
     """Return a picture as HTML. Beside text, it is as small as a word."""
-    picture = env["shown"][int(str(image.attrs["src"]))]
-    address = env["place"](picture)
+    source = str(image.attrs["src"])
+    picture = env["shown"][int(source)] if source.isdigit() else Picture(image.content, str)
+    address = env["place"](picture) if source.isdigit() else source
     img = f'<img loading="lazy" src="{escape(address)}" alt="{escape(picture.label)}">'
     if picture.characters:
         return img

@@ -2,6 +2,7 @@
 
 It exists to record cassettes and to test the wire. It reads only the prompt that a model would read; the last
 line of the last message is the view. Its models are `policy/NAME`, optionally with `?noise=0.1&tremble=0.2`.
+One of them, `policy/obedient`, obeys a plain sentence of the prompt. It is a rule, and no language model.
 """
 
 import asyncio
@@ -32,6 +33,12 @@ from hobbes.worlds import WORLDS, world_named
 
 MAX_BYTES = 2**24
 """How long a request may be: longer than the context of any model."""
+
+OBEDIENT = f"{POLICY_MODEL}obedient"
+"""The model that plays as the default policy, but looks for a sentence above the view."""
+
+FORBIDDEN = {"Do not raid.": "raid", "Do not attack.": "attack"}
+"""The sentences that it looks for, each with what it does not do then."""
 
 NO_VIEW = "a line of the last message must be the whole view, as JSON"
 
@@ -64,6 +71,7 @@ def stand_in(delay: float = 0.0) -> Starlette:
         names = {POLICY_MODEL + name for world in WORLDS.values() for name in world.policies.by_name}
         observers = [world.observer for world in WORLDS.values() if world.observer]
         names |= {POLICY_MODEL + name for observer in observers for name in observer.stand_ins.by_name}
+        names.add(OBEDIENT)
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "hobbes"} for name in sorted(names)]
         return JSONResponse({"object": "list", "data": data})
 
@@ -123,16 +131,39 @@ def _answer(address: str, body: dict[str, Any]) -> str:
             f"this is the stand-in server of hobbes, which has no model {model!r}; its models are policies, "
             f"such as {PlayerKind.CHAT}:{POLICY_MODEL}guided"
         )
+    obeys = model.partition("?")[0] == OBEDIENT
+    base = model.replace(OBEDIENT, POLICY_MODEL + policies.default, 1) if obeys else model
     try:
-        spec = parse_spec(policies, model.replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
+        spec = parse_spec(policies, base.replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
     except ValueError as error:
         raise BadRequestError(f"there is no model {model!r}: {error}") from error
     try:
         # A model has no seed, so its random draws depend on the call and the view, not on the prompt's text.
         seed = int(sha256(address + canonical(view))[:12], 16)
-        return spec.speak(policies, view, RngStream(seed, view["turn"], agent, spec.rng))
+        text = spec.speak(policies, view, RngStream(seed, view["turn"], agent, spec.rng))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise BadRequestError(f"{NO_VIEW}: {type(error).__name__} {error}") from error
+    prompt = "".join(str(message.get("content")) for message in body["messages"][:-1])
+    return _obeying(text, prompt) if obeys else text
+
+
+def _obeying(text: str, prompt: str) -> str:
+    """Return an answer without what a sentence of the prompt forbids: a unit of trust blocks instead.
+
+    An answer that noise has broken stays as it is.
+    """
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        return text
+    for act in (act for sentence, act in FORBIDDEN.items() if sentence in prompt):
+        answer = {name: orders for name, orders in answer.items() if name not in {act, f"{act}s"}}
+        answer["reasoning"] = f"I am told not to {act}. {answer.get('reasoning', '')}"
+        if "plan" in answer:
+            answer["plan"] = [step for step in answer["plan"] if act not in step]
+        if answer.get("action") == act:
+            answer |= {"action": "block", "target": None}
+    return json.dumps(answer, ensure_ascii=False)
 
 
 def _view(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """`hobbes probe`: recorded situations are asked again, and the answers are compared column by column."""
 
-import html
 import json
 import re
 from collections import Counter
@@ -19,10 +18,10 @@ from hobbes.play.start import RunOptions, begin
 from hobbes.probe.asker import asking, kept_calls, missing
 from hobbes.probe.column_comparison import Interval
 from hobbes.probe.probe_plan import Column, cost, plan
+from hobbes.probe.sentences import difference_in_words, sentences
 from hobbes.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
 from hobbes.probe.table import Answer, CellAnswers, ColumnResult, Difference, ProbeResult, read_probe
-from hobbes.show.documents import Link
-from hobbes.show.probe_reports import difference_in_words, sections, sentences
+from hobbes.show.probe_reports import by_change, document
 from hobbes.show.web.server import link
 from hobbes.store.home import Store
 from hobbes.wire.recorder import environment, in_thread
@@ -228,7 +227,7 @@ def test_a_probe_is_not_continued_if_the_run_is_told_in_other_words_now(
         asked(opened, name="one", situation=five[:1], times=1)
 
 
-def test_the_run_itself_is_a_column_whose_recorded_decision_is_marked(
+def test_the_run_itself_is_a_column_and_each_row_tells_what_its_agent_did_in_the_game(
     opened: Store, five: list[Situation]
 ) -> None:
     with heeding():
@@ -237,8 +236,8 @@ def test_the_run_itself_is_a_column_whose_recorded_decision_is_marked(
     recorded = [opened.runs.find("duel").world.telling.acts(intent) for intent in intents(opened)]
     assert list(told.recorded) == recorded
     assert told.differences == ()
-    shown = "\n".join(" ".join(map(str, row)) for section in sections(told) for row in section.rows)
-    assert shown.count("●") == sum(act in told.acts for acts in recorded for act in acts)
+    shown = document(told).markdown()
+    assert all(f"In the game (duel): {', '.join(acts) or 'no act'}." in shown for acts in recorded)
     first, second = (one.column for one in both.columns)
     assert (both.against(first), both.against(second)) == (None, first.name)
 
@@ -349,7 +348,7 @@ def test_a_probe_whose_calls_all_failed_says_so_first_and_is_no_success(
         "2 of 2 calls failed (provider-error 2). A failed call is no decision. The first error: nothing "
         "listens at 127.0.0.1:9; is the server running? `hobbes serve` starts the stand-in server"
     )
-    assert asked.stdout.count("any act  0/0, 1 failed") == 2
+    assert asked.stdout.count("1 failed") == 2
 
 
 def test_a_cell_that_is_not_there_is_told_with_those_that_are(
@@ -363,7 +362,6 @@ def test_a_cell_that_is_not_there_is_told_with_those_that_are(
         (("1", "record"), "has no column 'record'; did you mean 'recorded'"),
         (("1", "./nope"), "has no column './nope'; its columns: recorded"),
         (("1", "recorded", "2"), "this cell has no answer 2; its answers: 1"),
-        (("1",), "name a column, too"),
     ):
         assert told in str(cli("probe", "show", "small", *words).exception)
 
@@ -424,14 +422,15 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     mine = told["columns"][1]["column"]
     for one in told["cells"]:
         if one["column"] == "recorded" and one["acts"].get("attack"):
-            assert f"{one['acts']['attack']}/3" in printed
+            assert f"attack {one['acts']['attack']}/3" in printed
     shown = json.loads(cli("probe", "show", "p", "2", mine, "--json").stdout)
     assert [one["number"] for one in shown["answers"]] == [1, 2, 3]
     (second,) = json.loads(cli("probe", "show", "p", "2", mine, "2", "--json").stdout)["answers"]
     assert second == shown["answers"][1]
     every, one = cli("probe", "show", "p", "2", mine).stdout, cli("probe", "show", "p", "2", mine, "2").stdout
-    assert (every.count("Answer "), every.count("Play on"), one.count("Answer ")) == (3, 0, 1)
-    fork = re.sub(r"^.*?hobbes ", "", one.split("Play on from here: ")[1])
+    assert every == cli("probe", "show", "p", "2").stdout
+    assert every.index("{+Be peaceful.\n+}") < every.index("\nanswer  recorded")
+    fork = re.sub(r"^.*?hobbes ", "", one.split("next: ")[1])
     assert fork.startswith("fork duel --turn 0 --answer ")
     assert "{+Be peaceful.\n+}" in printed
 
@@ -449,19 +448,6 @@ def test_an_answer_is_played_on_as_a_fork(opened: Store, five: list[Situation], 
     )
 
 
-def test_each_answer_is_kept_as_it_arrives_with_the_prompt_that_was_sent(
-    opened: Store, five: list[Situation]
-) -> None:
-    with heeding():
-        asked(opened, name="p", situation=five[:1], times=2)
-    rows = opened.db.execute(
-        'select number, "column", tokens_in, text from probe_answers join texts on hash = prompt'
-    ).fetchall()
-    assert [row[:3] for row in rows] == [(1, "recorded", 100), (2, "recorded", 100)]
-    assert all("unit-a" in row[3] for row in rows)
-    assert opened.db.execute("pragma foreign_key_check").fetchall() == []
-
-
 def test_the_pages_show_a_probe_its_answers_and_its_words(
     opened: Store, five: list[Situation], pages: TestClient, tmp_path: Path
 ) -> None:
@@ -472,22 +458,23 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     assert link("probes", "p") in every
     assert f"5 situations: recorded, {escape(mine)}" in every
     page = pages.get("/probes/p").text
-    for section in sections(told):
-        assert section.title in page
-        cells = [cell.words if isinstance(cell, Link) else str(cell) for row in section.rows for cell in row]
-        assert all(html.escape(cell, quote=False) in page for cell in cells)
-    rows = next(section.rows for section in sections(told) if section.title == "Situations")
     for n in range(1, 6):
         for column in ("recorded", mine):
             assert escape(link("probes", "p", situation=n, column=column)) in page
-    (cell,) = re.findall(r'column=recorded">([^<]*)</a></td>', page)[:1]
-    assert cell == rows[0][2].words  # type: ignore[union-attr]
-    answers = pages.get(link("probes", "p", situation=1, column=mine)).text
-    assert answers.count("Play on from here") == 2
-    assert "<ins>Be peaceful.\n</ins>" in page
+    for at in five[1:]:
+        assert f'<img loading="lazy" src="/duel/{at.turn - 1}.svg"' in page
+    largest = [told.most_changed(n)[0] for n in by_change(told)]
+    assert largest == sorted(largest, reverse=True)
+    assert [int(n) for n in re.findall(r">([0-9]), turn [0-9]:</a>", page)] == by_change(told)
+    answers = pages.get(link("probes", "p", situation=1)).text
+    assert answers == pages.get(link("probes", "p", situation=1, column=mine)).text
+    for column in ("recorded", mine):
+        for one in told.cell(1, column).answers:
+            assert told.world.telling.meant(one.intent)[0] in answers
+    assert all("“&lt;b&gt;unit-b&lt;/b&gt; made me”" in text for text in (page, answers))
+    assert all("<ins>Be peaceful.\n</ins>" in text for text in (page, answers))
     assert pages.get("/probes/nothing").status_code == 404
     assert "is not the number of a situation" in pages.get("/probes/p?situation=abc").text
-    assert "needs a `column`" in pages.get("/probes/p?situation=1").text
 
 
 @pytest.mark.parametrize(
@@ -500,8 +487,9 @@ def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
     columns = [ColumnResult(one, 2, {}, {}, Spent()) for one in (Column("recorded"), Column("./x", "./x"))]
     done = {(1, "recorded"): acts[0], (1, "./x"): acts[1], (2, "recorded"): "block", (2, "./x"): "block"}
     cells = {at: CellAnswers((Answer(1, CALL, (act,), (), None),)) for at, act in done.items()}
-    told = ProbeResult("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells)
+    told = ProbeResult("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells, ())
     assert sorted(one.act for one in told.differences) == rows
+    assert [*sentences(replace(told, cells={}))] == ["No answer has an act that is counted."]
 
 
 def test_a_model_that_the_server_does_not_have_is_corrected_under_the_same_name(
@@ -516,32 +504,12 @@ def test_a_model_that_the_server_does_not_have_is_corrected_under_the_same_name(
     assert [told.cell(n, "recorded openai:policy/random").decisions for n in range(1, 6)] == 5 * [3]
 
 
-def test_a_column_alone_is_told_before_it_is_asked(opened: Store, five: list[Situation]) -> None:
-    (note,) = planned(opened, name="p", situation=five).notes
-    assert note == "nothing is compared; --prompts FOLDER adds a column"
-
-
-def test_without_acts_nothing_is_counted(
-    opened: Store, five: list[Situation], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trust = WORLDS["trust"]
-    mute = replace(trust, telling=replace(trust.telling, acts=lambda _: ()))
-    monkeypatch.setitem(WORLDS, "trust", mute)
-    with heeding():
-        told = asked(opened, name="p", situation=five[:1], times=1)
-    assert [*sentences(told)] == ["No answer has an act that is counted."]
-
-
 @pytest.mark.parametrize(
     ("situations", "ends", "told"),
     [
-        (2, (-0.45, -0.12), "; not shown for others. The 95% interval over the answers is -45 to -12."),
-        (
-            7,
-            (-0.76, 0.19),
-            "; not shown for others. The 95% interval over situations of this kind is -76 to +19.",
-        ),
-        (7, (-0.5, -0.1), ". The 95% interval over situations of this kind is -50 to -10."),
+        (2, (-0.45, -0.12), "2 are too few to say; over their answers, the 95% interval is -45 to -12."),
+        (7, (-0.76, 0.19), "it is not shown: the 95% interval is -76 to +19."),
+        (7, (-0.5, -0.1), "the 95% interval is -50 to -10."),
     ],
 )
 def test_a_difference_says_whether_it_is_shown_for_other_situations(
@@ -549,6 +517,7 @@ def test_a_difference_says_whether_it_is_shown_for_other_situations(
 ) -> None:
     found = Difference("new", "old", "raid", situations, 0.43, 0.14, Interval(-0.29, *ends), 0.016, 0.016)
     words = (
-        "new: raid in 14% of the answers, against 43% in old. -29 points in these situations (p 0.016, Holm)"
+        "new: raid in 14% of the answers, against 43% in old: -29 points in these situations (p 0.016, "
+        "Holm). For other situations of this kind, "
     )
     assert difference_in_words(found) == f"{words}{told}"

@@ -38,6 +38,20 @@ def test_a_picture_in_a_cell_is_drawn_on_a_page_and_typed_elsewhere_and_a_link_i
     assert '<a href="/compare?a=1&amp;b=2">seed 1</a>' in page
 
 
+def test_a_cell_of_several_lines_keeps_them_and_a_bar_has_the_colour_of_its_change() -> None:
+    bar = Picture("60%", lambda: "<svg/>", characters="████░░")
+    cell: Cell = [[bar, "raid 3/5 -20"], ["a <br>"], [Link("turn 2", "/a/2.svg", shown=True)]]
+    section = Section("Part", (), ("situation", "a"), [["one", cell]])
+    assert "| one | `████░░` raid 3/5 -20<br>a &lt;br&gt;<br>![turn 2](/a/2.svg) |" in section.markdown()
+    console = Console(width=80, file=StringIO(), force_terminal=True, color_system="standard")
+    console.print(printed(Document("A probe", [section])))
+    first, second = console.file.getvalue().splitlines()[-4:-2]  # type: ignore[attr-defined]
+    assert re.search(r"\x1b\[1;31m raid 3/5 -20", first)
+    assert second.strip() == "a <br>"
+    page = in_html(section, Picture.url)
+    assert 'alt="60%"> raid 3/5 -20<br />\na &lt;br&gt;<br />\n<a class="wide" href="/a/2.svg"><img' in page
+
+
 def test_a_picture_that_has_an_address_is_loaded_when_it_comes_into_sight_and_leads_to_itself() -> None:
     section = Section("Part", pictures=[Picture('"b" & c', lambda: "<svg/>", "one")])
     page = in_html(section, lambda picture: f"/{picture.name}.svg")

@@ -32,6 +32,7 @@ from hobbes.wire.stand_in import stand_in
 from tests.conftest import LiveCallError
 from tests.faults import Cut, cuttable
 from tests.forking import Command
+from tests.small_probes import variant
 from tests.small_runs import played
 
 HALF = "\\ud800"
@@ -439,6 +440,26 @@ def test_a_placebo_edit_of_a_prompt_changes_no_answer_of_the_stand_in_server(
     assert one.system != other.system
     assert one.turn != other.turn
     assert runs[0].digest == runs[1].digest
+
+
+def test_the_obedient_model_plays_as_the_default_policy_but_obeys_a_sentence_of_its_prompt(
+    opened: Store, tmp_path: Path
+) -> None:
+    ways = [("copykitten", "plain"), ("obedient", "plain"), ("obedient", variant(tmp_path, "Do not attack."))]
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        runs = [
+            played(
+                opened,
+                RunOptions("trust", 4, 1, f"openai:policy/{model}?tremble=0.6", prompts, "en", {"rounds": 6}),
+            )
+            for model, prompts in ways
+        ]
+    actions = [
+        {one["action"] for turn in opened.turns.of(run) for one in turn.record.intents.values()}
+        for run in runs
+    ]
+    assert runs[0].digest == runs[1].digest
+    assert ["attack" in each for each in actions] == [True, True, False]
 
 
 def test_serve_answers_the_models_of_a_run(opened: Store, process: Callable[..., Command]) -> None:

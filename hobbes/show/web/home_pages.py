@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from hobbes.errors import UsageError
 from hobbes.probe.table import read_probe
 from hobbes.prove.run_comparison import compare
 from hobbes.show import both_runs, run_list
+from hobbes.show.documents import Picture
 from hobbes.show.palette import looks_of
-from hobbes.show.probe_reports import document, document_of_cell
+from hobbes.show.probe_reports import document, document_of_answers
 from hobbes.show.text_search import search
 from hobbes.show.web.experiment_pages import experiment
 from hobbes.show.web.page_templates import Pages, reload_after
@@ -51,15 +51,13 @@ class HomePages(Pages):
         return self.fill("experiment.html", **shown, reload=reload, command=self.command("report", name))
 
     def probe(self, name: str, situation: int | None, column: str) -> str:
-        """Return the page of a probe, or of the answers of one of its cells."""
-        result = read_probe(self.store, name)
+        """Return the page of a probe, or of the answers to one of its situations, side by side."""
+        told = read_probe(self.store, name)
         words: tuple[object, ...] = ()
-        if column:
-            words = (situation or 1, column)
-            shown = document_of_cell(self.store, result, situation or 1, column, commands=True)
-        elif situation is not None:
-            raise UsageError("`situation` in the address needs a `column`")
+        if situation is None:
+            shown = document(told, self.link)
         else:
-            shown = document(result, self.link)
+            words = told.number(situation), column or told.most_changed(situation)[1]
+            shown = document_of_answers(told, *words)
         command = self.command("probe", "show", name, *words)
-        return self.fill("probe.html", probe=name, document=shown, place=None, command=command)
+        return self.fill("probe.html", probe=name, document=shown, place=Picture.url, command=command)
