@@ -164,11 +164,15 @@ def turn_numbers(text: str) -> list[int]:
     return numbers
 
 
-def agree(question: str, otherwise: str) -> None:
-    """Ask whether to spend money. Raise HobbesError, with these words, if the answer is no."""
+MONEY = "this costs money, or an unknown sum"
+"""Why it is asked before models are."""
+
+
+def agree(question: str, otherwise: str, why: str = MONEY) -> None:
+    """Ask whether to go on. Raise HobbesError, with these words, if the answer is no."""
     try:
         agreed = typer.confirm(question, err=True)
     except typer.Abort as error:
-        raise UsageError("this costs money, or an unknown sum; --yes goes on without a question") from error
+        raise UsageError(f"{why}; --yes goes on without a question") from error
     if not agreed:
         raise HobbesError(otherwise)

@@ -170,7 +170,7 @@ def find_question(  # noqa: PLR0913  what decides a question
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
     stored = with_turns(store, store.runs.find(run))
     if stored.world.name != world:
-        raise UsageError(f"--run: run {stored.id} is a run of {stored.world.name}, not of {world}")
+        raise UsageError(f"--run: run {stored.reference} is a run of {stored.world.name}, not of {world}")
     return question_in_run(store, stored, turn, agent, variant=variant, lang=lang)
 
 

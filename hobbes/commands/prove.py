@@ -139,7 +139,7 @@ def measure(
                 }
             )
             if not as_json:
-                say(f"{run.name or run.id}: {counted(len(found.measures), 'figure')} measured")
+                say(f"{run.reference}: {counted(len(found.measures), 'figure')} measured")
     if as_json:
         print_json(told)
 

@@ -83,7 +83,7 @@ def _bases(store: Store, file: ExperimentFile, runs: list[Run]) -> tuple[list[Ba
         known = {base.run: base.number for base in before.bases}
     bases, left_out = [], []
     for run in runs:
-        name, turn = run.name or run.id, _turn(store, run, origin)
+        name, turn = run.reference, _turn(store, run, origin)
         if turn is None:
             left_out.append(f"{name}: there is no {str(origin.turn).removeprefix(FIRST)} in it")
         elif turn > run.turns or run.world.over(state_before(store, run, turn)):

@@ -95,14 +95,22 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             return
         except HaltedError as error:
             store.runs.update(run.id, status="halted", error=str(error))
-            again = store.command("resume", run.id)
-            raise HaltedRunError(f"run {run.id} halted: {error}; `{again}` goes on") from error
+            raise HaltedRunError(f"run {run.reference} halted: {error}; {_ways_on(store, run)}") from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         run = replace(run, turns=last["turn"], digest=last["digest"])
         state = run.world.state.load(run.setting, last["world"])
         ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
         store.figures.end_run(run, ended, work_out(run.world.measures, StoredHistory(store, run)))
+
+
+def _ways_on(store: Store, run: Run) -> str:
+    """Return what can be done with a run that has halted: more, if it has no turn of its own."""
+    again = store.command("resume", run.reference)
+    if store.runs.find(run.id).turns > run.forked_at:
+        return f"`{again}` goes on"
+    delete = store.command("delete", run.reference)
+    return f"`{again}` goes on, and with `--model SPEC` by other players; `{delete}` removes it"
 
 
 def _servers(chats: Models) -> dict[str, str]:
@@ -206,4 +214,4 @@ def _make_players(players: RunPlayers, run: Run) -> None:
         if spec := observer_asked(run.world, run.setting):
             players.observing(spec)
     except ValueError as error:
-        raise HobbesError(f"run {run.id} cannot be played now: {error}") from error
+        raise HobbesError(f"run {run.reference} cannot be played now: {error}") from error

@@ -83,7 +83,9 @@ def question_in_run(  # noqa: PLR0913  what decides a question
     Without a variant or language, it is the run's own.
     """
     if turn > run.turns:
-        raise UsageError(f"--turn {turn}: run {run.id} has {run.turns} turns so far, and the first is turn 0")
+        raise UsageError(
+            f"--turn {turn}: run {run.reference} has {run.turns} turns so far, and the first is turn 0"
+        )
     run_at_turn = run.at(turn)
     return _question(
         run.world,

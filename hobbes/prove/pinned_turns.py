@@ -109,7 +109,7 @@ def pin_turns(
     first, last = turns
     if not 0 <= first <= last < run.turns:
         there = f"has turns 0 to {run.turns - 1}" if run.turns else "has no turns yet"
-        raise UsageError(f"--turns {first}-{last}: run {run.id} {there}")
+        raise UsageError(f"--turns {first}-{last}: run {run.reference} {there}")
     try:
         run.check_versions()
         recorded = _recorded_turns(store, run, turns, folder)
@@ -118,8 +118,8 @@ def pin_turns(
     played = play_pin(recorded, folder, prompts=prompts)
     if failed := failure(recorded, played):
         raise UsageError(
-            f"run {run.id} does not play as recorded now ({failed.where}); "
-            f"`{store.command('replay', run.id)}` shows how; play a new run, and pin that"
+            f"run {run.reference} does not play as recorded now ({failed.where}); "
+            f"`{store.command('replay', run.reference)}` shows how; play a new run, and pin that"
         )
     return accept_changes(recorded, played)
 
@@ -164,7 +164,7 @@ def _about(run: Run, turns: tuple[int, int], players: Sequence[str]) -> str:
     """Return what is pinned, and who answered, in two sentences."""
     first, last = turns
     which = f"Turn {first}" if first == last else f"Turns {first} to {last}"
-    return f"{which} of the {run.world.name} run {run.name or run.id}. Answered by {', '.join(players)}."
+    return f"{which} of the {run.world.name} run {run.reference}. Answered by {', '.join(players)}."
 
 
 def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:

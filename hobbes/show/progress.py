@@ -113,7 +113,7 @@ class CellsWatch(side_by_side.Progress):
 
     def on_cell(self, run: Run) -> None:
         """Take a run that is played now."""
-        self._turns[run.id] = self._bar.add_task(run.name or run.id, total=run.setting.config.rounds)
+        self._turns[run.id] = self._bar.add_task(run.reference, total=run.setting.config.rounds)
 
     def on_turn(self, run: str, turns: int) -> None:
         """Take how many turns of a run have been played."""
