@@ -88,14 +88,6 @@ def remove_checkpoints(path: Path) -> None:
             path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-async def remove_thread(path: Path, run: str) -> None:
-    """Remove the checkpoints of a run. Raise sqlite3.DatabaseError if the database is damaged."""
-    async with open_checkpoints(path) as checkpoints:
-        saver = checkpoints.saver()
-        await saver.setup()
-        await saver.adelete_thread(run)
-
-
 class WaitingError(Exception):
     """The run waits for people, at a checkpoint. `questions` are what they are asked, as JSON."""
 

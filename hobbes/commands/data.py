@@ -87,29 +87,24 @@ def rename(
     run: options.RunName,
     name: Annotated[str, typer.Argument(help="the new name")],
     home: options.Home = options.HOME,
-    as_json: options.AsJson = False,
 ) -> None:
     """Give a run another name. Its id, by which everything knows it, stays.
 
     Example: hobbes rename last baseline
     """
-    from hobbes.show.terminal import print_json, say
+    from hobbes.show.terminal import say
 
     with options.open_home(home, writes=True) as store:
         stored = store.runs.find(run)
         store.runs.rename(stored.id, name)
-    if as_json:
-        print_json({"run": stored.id, "name": name})
-    else:
-        say(f"run {stored.reference} is now called {name}")
+    say(f"run {stored.label} is now called {name}")
 
 
-@app.command(context_settings=options.ENV, rich_help_panel=DATA)
-def delete(
+@app.command("delete", context_settings=options.ENV, rich_help_panel=DATA)
+def delete_run(
     run: options.RunName,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask before it is deleted")] = False,
     home: options.Home = options.HOME,
-    as_json: options.AsJson = False,
 ) -> None:
     """Delete a run, with its calls, notes and checkpoints.
 
@@ -118,19 +113,17 @@ def delete(
     Example: hobbes delete 20261127-0145
     """
     from hobbes.engine.telling import counted
-    from hobbes.play.deletion import delete as deleted
-    from hobbes.show.terminal import print_json, say
+    from hobbes.loop import play_out
+    from hobbes.play.deletion import delete
+    from hobbes.show.terminal import say
 
     with options.open_home(home, writes=True) as store:
         stored = store.runs.find(run)
-        about = f"{stored.reference} ({stored.world.name}, {counted(stored.turns, 'turn')}, {stored.status})"
+        about = f"{stored.label} ({stored.world.name}, {counted(stored.turns, 'turn')}, {stored.status})"
         if not yes:
             options.agree(f"Delete run {about}?", "nothing was deleted", "what is deleted is gone")
-        deleted(store, stored)
-    if as_json:
-        print_json({"deleted": stored.id})
-    else:
-        say(f"deleted run {about}")
+        play_out(delete(store, stored))
+    say(f"deleted run {about}")
 
 
 class StepCommand(TyperCommand):

@@ -84,7 +84,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     with options.open_home(home, writes=True) as store:
         begun = begin(store, asked, caps)
-        ERR.print(Text(f"run {begun.reference}"))
+        ERR.print(Text(f"run {begun.label}"))
         if play_run_and_ask(store, begun, as_json=as_json, traced=trace_langsmith):
             sys.exit(1)
 

@@ -122,12 +122,12 @@ def _check_turn(store: Store, parent: Run, turn: int) -> None:
     last = parent.turns - (parent.status == "finished")
     if not 0 <= turn <= parent.turns:
         turns = f"turns 0 to {last}" if last else "turn 0 only"
-        raise UsageError(f"--turn {turn}: run {parent.reference} can be forked at {turns}")
+        raise UsageError(f"--turn {turn}: run {parent.label} can be forked at {turns}")
     changed = parent.earlier[-1].until if parent.earlier else 0
     if turn < changed:
         where = f"`{store.command('fork', parent.parent, '--turn', turn)}` forks its parent"
         raise UsageError(
-            f"--turn {turn}: run {parent.reference} goes on in another way from turn {changed}; "
+            f"--turn {turn}: run {parent.label} goes on in another way from turn {changed}; "
             f"fork it at turn {changed} or later, or {where}"
         )
 
@@ -161,7 +161,7 @@ def beginning_of_fork(
         if turn < parent.turns:
             raise UsageError(f"--turn {turn}: with these settings the game is over by then")
         raise UsageError(
-            f"--turn {turn}: the game is over by then; run {parent.reference} ended after turn {turn - 1}"
+            f"--turn {turn}: the game is over by then; run {parent.label} ended after turn {turn - 1}"
         )
     return state, last.memories
 

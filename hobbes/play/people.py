@@ -42,11 +42,11 @@ def the_question(run: Run, agent: str | None = None) -> PersonQuestion:
     Without an agent, return the only question. Raise UsageError if the run asks nothing, or several people.
     """
     if not run.questions:
-        raise UsageError(f"run {run.reference} is not waiting for an answer; it is {run.status}")
+        raise UsageError(f"run {run.label} is not waiting for an answer; it is {run.status}")
     questions = [one for one in run.questions if agent in {None, one.agent}]
     if len(questions) != 1:
         agents = ", ".join(one.agent for one in run.questions)
-        raise UsageError(f"run {run.reference} is waiting for the answers of {agents}; name one with --agent")
+        raise UsageError(f"run {run.label} is waiting for the answers of {agents}; name one with --agent")
     return questions[0]
 
 
@@ -112,7 +112,7 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, answer: str, c
     check_it_goes_on(run)
     now = clock()
     if is_late(run, question, now):
-        raise LateError(f"run {run.reference}: that answer comes too late: {late_by(run)}")
+        raise LateError(f"run {run.label}: that answer comes too late: {late_by(run)}")
     waited = now - datetime.fromisoformat(question.since)
     took = max(0, round(waited.total_seconds() * 1000))  # a clock may have been put back
     reply = persons_reply(answer, milliseconds=took)
@@ -125,9 +125,9 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, answer: str, c
         kept = RunJournal(store, run).keep_answer(call, question)
     present = store.runs.find(run.id)
     if not kept:
-        hint = f"`{store.command('answer', run.reference)}` shows what it asks now"
+        hint = f"`{store.command('answer', run.label)}` shows what it asks now"
         shown = hint if present.questions else f"it is {present.status}"
-        raise HobbesError(f"run {run.reference}: somebody else has answered that; {shown}")
+        raise HobbesError(f"run {run.label}: somebody else has answered that; {shown}")
     return present
 
 

@@ -95,7 +95,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             return
         except HaltedError as error:
             store.runs.update(run.id, status="halted", error=str(error))
-            raise HaltedRunError(f"run {run.reference} halted: {error}; {_ways_on(store, run)}") from error
+            raise HaltedRunError(f"run {run.label} halted: {error}; {_ways_on(store, run)}") from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         run = replace(run, turns=last["turn"], digest=last["digest"])
@@ -106,10 +106,10 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
 
 def _ways_on(store: Store, run: Run) -> str:
     """Return what can be done with a run that has halted: more, if it has no turn of its own."""
-    again = store.command("resume", run.reference)
+    again = store.command("resume", run.label)
     if store.runs.find(run.id).turns > run.forked_at:
         return f"`{again}` goes on"
-    delete = store.command("delete", run.reference)
+    delete = store.command("delete", run.label)
     return f"`{again}` goes on, and with `--model SPEC` by other players; `{delete}` removes it"
 
 
@@ -214,4 +214,4 @@ def _make_players(players: RunPlayers, run: Run) -> None:
         if spec := observer_asked(run.world, run.setting):
             players.observing(spec)
     except ValueError as error:
-        raise HobbesError(f"run {run.reference} cannot be played now: {error}") from error
+        raise HobbesError(f"run {run.label} cannot be played now: {error}") from error

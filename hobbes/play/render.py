@@ -84,7 +84,7 @@ def question_in_run(  # noqa: PLR0913  what decides a question
     """
     if turn > run.turns:
         raise UsageError(
-            f"--turn {turn}: run {run.reference} has {run.turns} turns so far, and the first is turn 0"
+            f"--turn {turn}: run {run.label} has {run.turns} turns so far, and the first is turn 0"
         )
     run_at_turn = run.at(turn)
     return _question(

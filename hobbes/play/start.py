@@ -208,14 +208,10 @@ def change_players(store: Store, run: Run, mix: str) -> Run:
     players an experiment has planned.
     """
     if run.turns > run.forked_at:
-        fork = store.command("fork", run.reference, "--turn", run.turns, "--model", mix)
-        raise UsageError(
-            f"--model: run {run.reference} has been played by others; `{fork}` goes on in a new run"
-        )
+        fork = store.command("fork", run.label, "--turn", run.turns, "--model", mix)
+        raise UsageError(f"--model: run {run.label} has been played by others; `{fork}` goes on in a new run")
     if cell := cells_of_runs(store).get(run.id):
-        raise UsageError(
-            f"--model: run {run.reference} is a game of experiment {cell[0]}, which says who plays"
-        )
+        raise UsageError(f"--model: run {run.label} is a game of experiment {cell[0]}, which says who plays")
     named = read_models(store.home)
     try:
         models = deal(run.world, mix, run.setting.agents, named)

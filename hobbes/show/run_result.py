@@ -34,7 +34,7 @@ def play_run(store: Store, run: Run, *, as_json: bool, asks: bool = False, trace
         with show_run_progress(run) as watch:
             play_out(go_on(store, run, watch.on_turn, watch.on_meter), traced=traced)
     except KeyboardInterrupt:
-        _stopped(f"`{store.command('resume', run.reference)}` goes on from here")
+        _stopped(f"`{store.command('resume', run.label)}` goes on from here")
     except HaltedRunError:
         if as_json:
             print_json(result_of(store, run))
@@ -55,7 +55,7 @@ def play_run_and_ask(store: Store, run: Run, *, as_json: bool, traced: bool) -> 
         try:
             answer_in_terminal(store, stored, question)
         except typer.Abort:
-            _stopped(f"`{store.command('answer', run.reference)}` asks again")
+            _stopped(f"`{store.command('answer', run.label)}` asks again")
         except HobbesError as error:
             remark(f"hobbes: {error}")
         tainted = play_run(store, store.runs.find(run.id), as_json=as_json, asks=alone, traced=traced)
@@ -116,5 +116,5 @@ def _show_result(store: Store, played: Run, *, asks: bool = False) -> None:
     rows = run.world.picture.rows(state_before(store, run, run.turns))
     OUT.print(picture(rows, words_of(run, looks_in(store, run))))
     OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
-    name = run.reference
+    name = run.label
     next_step(f"{store.command('trace', name, run.turns - 1)}   {store.command('replay', name)}")

@@ -130,7 +130,7 @@ class Run:
     """How the first turns were played, in their order, where not like the others."""
 
     @property
-    def reference(self) -> str:
+    def label(self) -> str:
         """By what people name it: its name, or its id if it has none."""
         return self.name or self.id
 
@@ -168,7 +168,7 @@ class Run:
         """
         if differences := self.versions.differences(self.world, rules=rules):
             raise HobbesError(
-                f"run {self.reference} can be shown and exported, but not resumed, replayed, verified or "
+                f"run {self.label} can be shown and exported, but not resumed, replayed, verified or "
                 f"measured: {differences}"
             )
 

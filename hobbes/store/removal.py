@@ -35,7 +35,7 @@ def check_it_can_go(store: Store, run: Run) -> None:
         needing.append(f"experiment {cell[0]}")
     needing += [f"probe {name}" for (name,) in store.db.execute(PROBES_OF_RUN, [run.id])]
     if needing:
-        raise UsageError(f"run {run.reference} stays as long as these need it: {', '.join(needing)}")
+        raise UsageError(f"run {run.label} stays as long as these need it: {', '.join(needing)}")
 
 
 def remove_run(store: Store, run: Run) -> None:

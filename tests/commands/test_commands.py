@@ -228,7 +228,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--name", "x.yaml"], "looks like a cassette"),
     (["run", "missing.toml"], "missing.toml"),
     (["resume", "nobody"], "hobbes runs"),
-    (["replay", "missing.yaml"], "cannot read missing.json"),
+    (["replay", "missing.yaml"], "there is no cassette missing.yaml"),
     (["step", "atlantis"], "worlds: mining"),
     (["prompts", "show", "mining", "nope"], "variants: guided"),
     (["prompts", "render", "mining", "--agent", "nobody"], "miner-01"),
@@ -360,7 +360,7 @@ def test_the_program_tells_its_version_and_what_to_type_first(cli: Cli, tmp_path
         ("config = 5", "config must be a table"),
         ("rounds = 0", "rounds"),
         ("agents = 0", "at least one name"),
-        ("modle = 'policy:random'", "unknown key modle"),
+        ("modle = 'policy:random'", "unknown key 'modle'; did you mean 'model'?"),
         ("agents = [", "Invalid value"),
     ],
 )

@@ -27,6 +27,7 @@ from hobbes.show.web.run_pages import RunPages
 from hobbes.store.history import StoredHistory
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+from hobbes.store.run_journal import RunJournal
 from hobbes.store.runs import Runs
 from tests.conftest import Cli
 from tests.play.test_caps import model
@@ -231,7 +232,7 @@ def test_a_fork_is_written_whole_or_not_at_all(opened: Store, monkeypatch: pytes
         raise KeyboardInterrupt
 
     run = mining(opened)
-    monkeypatch.setattr("hobbes.play.fork.RunJournal.insert", crash)
+    monkeypatch.setattr(RunJournal, "insert", crash)
     with pytest.raises(KeyboardInterrupt):
         forked(opened, run, 2, answers={"miner-02": PASSING})
     assert [one["id"] for one in opened.figures.of_all_runs()] == [run.id]

@@ -35,7 +35,7 @@ def test_a_deleted_run_leaves_nothing_in_its_home(opened: Store, cli: Cli) -> No
     assert total(cli) > 0
     assert str(refused(cli, "delete", "gone", input="n\n")) == "nothing was deleted"
     assert threads(opened) == {kept.id, run.id}
-    assert json.loads(cli("delete", "gone", "--yes", "--json").stdout) == {"deleted": run.id}
+    assert cli("delete", "gone", "--yes").stdout == "deleted run gone (mining, 1 turn, finished)\n"
     assert "\n".join(opened.db.conn.iterdump()) == before
     assert threads(opened) == {kept.id}
     assert not opened.notes.of()

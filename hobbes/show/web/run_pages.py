@@ -67,7 +67,7 @@ class RunPages(Pages):
 
     def _of_run(self, name: str, *words: object, **values: object) -> str:
         """Return a page about the run, with the command that traces what the words name."""
-        command = self.command("trace", self.run.reference, *words)
+        command = self.command("trace", self.run.label, *words)
         return self.fill(name, **{"run": self.run, "looks": self.looks, "command": command, **values})
 
     def at_a_turn(self, turn: int | None = None, sheets: Sequence[str] = ()) -> str:
@@ -94,8 +94,7 @@ class RunPages(Pages):
             tainted=row["tainted"],
             error=row["error"],
             people={
-                one.agent: self.command("answer", run.reference, "--agent", one.agent)
-                for one in run.questions
+                one.agent: self.command("answer", run.label, "--agent", one.agent) for one in run.questions
             },
             requests=[request for one in run.questions if one.agent == OBSERVER for request in requests(one)],
             story=story,
@@ -155,7 +154,7 @@ class RunPages(Pages):
             players=players_of(run.at(number), self.looks),
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=self.looks,
-            command=self.command("trace", run.reference, number),
+            command=self.command("trace", run.label, number),
             commands=self._commands(number),
             note=self.store.notes.at(Place(run.id, number)),
             others=[one for one in notes if one.place != Place(run.id, number)],
@@ -170,7 +169,7 @@ class RunPages(Pages):
         board = trace.board_in(self.run, self._full_turn(number))
         if board is None:
             raise MissingError(
-                f"there is no board of turn {number} of run {self.run.reference}: it has not ended"
+                f"there is no board of turn {number} of run {self.run.label}: it has not ended"
             )
         return svg(board)
 
@@ -231,7 +230,7 @@ class RunPages(Pages):
         run = self.run
         if not self.live or number >= run.turns:
             return []
-        name = run.reference
+        name = run.label
         test = re.sub(r"[^\w-]+", "_", f"{name}_{number}")[-MAX_NAME:]
         pinned = ["--turns", number, "--name", test, "--to", "tests"]
         return [
