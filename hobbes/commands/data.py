@@ -96,12 +96,13 @@ def rename(
 
     with options.open_home(home, writes=True) as store:
         stored = store.runs.find(run)
-        store.runs.rename(stored.id, name)
+        store.runs.check_name(name)
+        store.runs.update(stored.id, name=name)
     say(f"run {stored.label} is now called {name}")
 
 
-@app.command("delete", context_settings=options.ENV, rich_help_panel=DATA)
-def delete_run(
+@app.command(context_settings=options.ENV, rich_help_panel=DATA)
+def delete(
     run: options.RunName,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask before it is deleted")] = False,
     home: options.Home = options.HOME,
@@ -114,15 +115,15 @@ def delete_run(
     """
     from hobbes.engine.telling import counted
     from hobbes.loop import play_out
-    from hobbes.play.deletion import delete
     from hobbes.show.terminal import say
+    from hobbes.store.removal import remove
 
     with options.open_home(home, writes=True) as store:
         stored = store.runs.find(run)
         about = f"{stored.label} ({stored.world.name}, {counted(stored.turns, 'turn')}, {stored.status})"
         if not yes:
             options.agree(f"Delete run {about}?", "nothing was deleted", "what is deleted is gone")
-        play_out(delete(store, stored))
+        play_out(remove(store, stored))
     say(f"deleted run {about}")
 
 

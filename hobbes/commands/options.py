@@ -164,11 +164,7 @@ def turn_numbers(text: str) -> list[int]:
     return numbers
 
 
-MONEY = "this costs money, or an unknown sum"
-"""Why it is asked before models are."""
-
-
-def agree(question: str, otherwise: str, why: str = MONEY) -> None:
+def agree(question: str, otherwise: str, why: str = "this costs money, or an unknown sum") -> None:
     """Ask whether to go on. Raise HobbesError, with these words, if the answer is no."""
     try:
         agreed = typer.confirm(question, err=True)

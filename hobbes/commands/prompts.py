@@ -97,7 +97,7 @@ def prompts_copy(
     Example: hobbes prompts copy mining unguided mine
     """
     from hobbes.nodes.prompting import is_path
-    from hobbes.play.prompt_copy import copy_prompts
+    from hobbes.play.render import copy_prompts
     from hobbes.show.terminal import next_step, say
 
     say(f"wrote {', '.join(copy_prompts(options.find_world(world), variant, folder))}")

@@ -26,14 +26,10 @@ from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_state import TurnState, first_state, state_at
 from hobbes.play.start import Clock, chats_of, check_players_can_be_asked, is_late, late_by, specs_of, utc
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
-from hobbes.store.home import DAMAGE, Store, may_be_damage
+from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
 from hobbes.store.prices import usd
 from hobbes.store.recorded_run import PersonQuestion, Run, ending, observer_asked
 from hobbes.store.run_journal import RunJournal
-
-CHECKPOINTS = "checkpoints.db"
-"""The file of the checkpoints in a home."""
-
 
 OnTurn = Callable[[TurnState], None]
 """Called with the state that a run starts from, and with the state after each turn."""

@@ -1,9 +1,10 @@
 """Remove a run from a home: what needs it, and all that the databases of the home have of it."""
 
 from hobbes.errors import UsageError
+from hobbes.graphs.run import open_checkpoints
 from hobbes.store.copies import tables_of_runs
 from hobbes.store.experiment_tables import cells_of_runs
-from hobbes.store.home import Store
+from hobbes.store.home import CHECKPOINTS, Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.text_index import NAME as INDEX
 
@@ -28,7 +29,24 @@ delete from texts where hash in (
 """
 
 
-def check_it_can_go(store: Store, run: Run) -> None:
+async def remove(store: Store, run: Run) -> None:
+    """Remove a run with its rows, checkpoints and notes, and the texts that nothing else needs.
+
+    Raise UsageError if something needs it, HobbesError if it is being played. The index of the search is
+    removed, too; the next search makes it again.
+    """
+    with store.playing(run.id):
+        _check_it_can_go(store, run)
+        async with open_checkpoints(store.home / CHECKPOINTS) as checkpoints:
+            saver = checkpoints.saver()
+            await saver.setup()
+            await saver.adelete_thread(run.id)
+        (store.folder / INDEX).unlink(missing_ok=True)
+        store.notes.remove(run.id)
+        _remove_rows(store, run)
+
+
+def _check_it_can_go(store: Store, run: Run) -> None:
     """Raise UsageError, which names them, if forks, an experiment or probes need a run."""
     needing = [f"fork {row['name'] or row['id']}" for row in store.runs.forks(run.id)]
     if cell := cells_of_runs(store).get(run.id):
@@ -38,13 +56,7 @@ def check_it_can_go(store: Store, run: Run) -> None:
         raise UsageError(f"run {run.label} stays as long as these need it: {', '.join(needing)}")
 
 
-def remove_run(store: Store, run: Run) -> None:
-    """Remove a run with its rows, its notes and the texts that nothing else needs.
-
-    The index of the search is removed, too; the next search makes it again.
-    """
-    (store.folder / INDEX).unlink(missing_ok=True)
-    store.notes.remove(run.id)
+def _remove_rows(store: Store, run: Run) -> None:
     tables = tables_of_runs(store.db)
     with store.db.atomic():
         for table in tables:

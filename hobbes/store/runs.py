@@ -165,11 +165,6 @@ class Runs:
             changed = {name: row[name] for name in (*players, "earlier")}
             update_run(self._db.conn, run.id, {**changed, "column_hashes": compact(column_hashes(row))})
 
-    def rename(self, run: str, name: str) -> None:
-        """Give a run another name. Raise UsageError for one by which it could not be found."""
-        self.check_name(name)
-        self.update(run, name=name)
-
     def check_name(self, name: str | None) -> None:
         """Raise UsageError for a name that is too long, or by which the run could not be found."""
         if name is None:

@@ -416,10 +416,6 @@ def test_a_question_that_is_not_answered_ends_the_command(
     assert capsys.readouterr().err.endswith("Aborted!\n")
 
 
-def test_two_equal_variants_have_no_differences(cli: Cli) -> None:
-    assert cli("prompts", "diff", "mining", "guided", "guided").stdout == "no differences\n"
-
-
 def test_a_missing_turn_or_agent_is_reported(cli: Cli) -> None:
     cli(*SMALL)
     assert "turns 0 to 1" in str(refused(cli, "trace", "last", "9" * 30))
@@ -486,10 +482,12 @@ def test_a_tainted_run_exits_with_1(cli: Cli) -> None:
     assert (done.exit_code, told["tainted"], told["outcomes"]) == (1, True, {"unreadable": 4})
 
 
-def test_a_name_is_used_once(cli: Cli) -> None:
-    cli(*SMALL, "--name", "twin")
-    twin = refused(cli, *SMALL, "--name", "twin")
-    assert str(twin) == "the name 'twin' is already in use; choose another"
+def test_a_name_is_used_once_and_may_be_changed(cli: Cli) -> None:
+    cli(*SMALL, "--name", "one")
+    assert cli("rename", "one", "twin").stdout == "run one is now called twin\n"
+    assert cli("verify", "twin").exit_code == 0
+    for words in ((*SMALL, "--name", "twin"), ("rename", "last", "twin")):
+        assert str(refused(cli, *words)) == "the name 'twin' is already in use; choose another"
 
 
 @pytest.mark.parametrize(

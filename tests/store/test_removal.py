@@ -54,11 +54,3 @@ def test_a_run_stays_as_long_as_something_needs_it(opened: Store, cli: Cli) -> N
         assert "is being played" in str(refused(cli, "delete", "base", "--yes"))
     cli("delete", "late", "--yes")
     assert str(refused(cli, "delete", "base", "--yes")).endswith("these need it: probe why")
-
-
-def test_a_run_is_renamed(opened: Store, cli: Cli) -> None:
-    run = mining(opened, name="base")
-    assert cli("rename", "base", "calm").stdout == "run base is now called calm\n"
-    assert opened.runs.find("calm").id == run.id
-    assert cli("verify", "calm").exit_code == 0
-    assert "already in use" in str(refused(cli, "rename", "calm", "calm"))

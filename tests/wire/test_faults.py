@@ -324,21 +324,6 @@ def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened:
     assert decided == ["answered"] * 12
 
 
-def test_a_wrong_model_name_costs_three_calls_and_no_turn(opened: Store) -> None:
-    """Of twenty agents, three are asked. Once the name is right, every one of them decides."""
-    request = RunOptions("mining", 20, models="openai:policy/guided", values={"rounds": 1})
-    with served({"no-model": 1.0}) as base:
-        run = begin(opened, request)
-        with pytest.raises(HobbesError, match=r"failed 3 calls in a row; .* is not a valid model ID"):
-            asyncio.run(go_on(opened, run, lambda _: None))
-        assert len(log_of(base)) == 3
-    assert (opened.runs.find(run.id).status, opened.runs.find(run.id).turns) == ("halted", 0)
-    with served({}):
-        asyncio.run(go_on(opened, opened.runs.find(run.id), lambda _: None))
-    ended = opened.figures.result(opened.runs.find(run.id))
-    assert (ended["outcomes"]["answered"], ended["failures"]["total"], ended["tainted"]) == (20, 0, False)
-
-
 def test_a_wrong_model_name_stops_a_run_in_which_another_model_answers(opened: Store) -> None:
     """The other model's ten answers are kept; the agents of the wrong one decide after `resume`."""
     (opened.home / "models.toml").write_text('wrong = { model = "policy/nobody" }')
