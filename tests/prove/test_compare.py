@@ -422,7 +422,7 @@ def rows_under(text: str, title: str) -> list[list[str]]:
 def test_failed_calls_diverge_by_their_outcomes(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one call gave no text in either run: in one it was refused, in the other cut off."""
     runs = []
-    for fault in ("refusal", "cut-by-length"):
+    for fault in ("refusal", "empty-length"):
         done = {"0/miner-01/1": fault}
         monkeypatch.setattr(faults, "draw_fault", lambda _s, at, _t, done=done: done.get(at, ANSWER))
         with served({}):
