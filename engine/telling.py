@@ -157,6 +157,16 @@ class Telling(Generic[I]):
         """Return what an event of a type is called."""
         return self.called.get(kind, kind)
 
+    @property
+    def event_names(self) -> list[str]:
+        """What events are called: the names of landmarks, and all types."""
+        return [*dict.fromkeys([*(mark.name for mark in self.landmarks), *self.events])]
+
+    def is_called(self, name: str, event: JsonObject) -> bool:
+        """Return whether an event, as JSON, has a name: that of a landmark, or else of its type."""
+        mark = next((mark for mark in self.landmarks if mark.name == name), None)
+        return mark.is_at(event) if mark else event["type"] == name
+
     def deeds_told(self, events: Iterable[Event], of_turn: Sequence[Event]) -> list[Done]:
         """Return what one agent did in a turn, type by type, in words; its messages are left out.
 

@@ -1,4 +1,4 @@
-"""Recorded runs in Python, to read: `hobbes.open().run("last").turn(3).agent("miner-01").prompt`.
+"""Runs in Python, to play and to read: `hobbes.play("mining")`, `hobbes.open().run("last").turn(3)`.
 
 docs/python.md has examples. Whatever is not there (a home, a run, a turn, an agent, a table) raises
 `MissingError`, which is a `LookupError`, with the line that a command would print.
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hobbes.links import missing_links
 
 if TYPE_CHECKING:
-    from hobbes.api import AgentTurn, Home, Run, Turn, graph, open  # noqa: A004  as in gzip.open
+    from hobbes.api import AgentTurn, Home, Run, Turn, aplay, graph, open, play  # noqa: A004  as in gzip.open
     from hobbes.errors import HobbesError, MissingError
     from hobbes.nodes.journal import Prompt
 
@@ -23,8 +23,10 @@ __all__ = [
     "Run",
     "Turn",
     "__version__",
+    "aplay",
     "graph",
     "open",
+    "play",
 ]
 
 MODULES = {
@@ -33,6 +35,11 @@ MODULES = {
     "Prompt": "hobbes.nodes.journal",
 }
 """The modules of the names that are not in hobbes.api."""
+
+
+# Importing a package makes it an attribute of ours, once: from here on, `hobbes.play` is the function.
+import_module("hobbes.play")
+del globals()["play"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name

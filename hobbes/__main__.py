@@ -16,6 +16,7 @@ def main() -> None:
 
         command()
     except KeyboardInterrupt:
+        sys.stderr.write("hobbes: stopped\n")
         _leave(130)
     except SystemExit as end:
         _leave(end.code)

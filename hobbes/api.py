@@ -1,10 +1,10 @@
-"""A home, its runs, their turns, and what each agent did in a turn, as objects that only read."""
+"""Play a run; read a home, its runs, their turns, and what each agent did in a turn, as objects."""
 
 import operator
 import os
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,7 @@ from hobbes.nodes.journal import Prompt
 from hobbes.show.trace import agent_card, full_turn
 from hobbes.store.command_line import usual_home
 from hobbes.store.history import state_before, stored_turn
-from hobbes.store.home import read_store
+from hobbes.store.home import open_store, read_store
 from hobbes.store.recorded_run import Run as StoredRun
 from hobbes.store.run_tables import table_of
 from hobbes.store.turns import LoggedTurn
@@ -43,6 +43,51 @@ def open(home: str | os.PathLike[str] | None = None) -> "Home":  # noqa: A001  a
     they cannot be read.
     """
     return Home(usual_home() if home is None else Path(home))
+
+
+async def aplay(  # noqa: PLR0913  the options of `hobbes run`
+    world: str,
+    *,
+    agents: int | None = None,
+    rounds: int | None = None,
+    seed: int = 1,
+    model: str | None = None,
+    prompts: str | None = None,
+    lang: str = "en",
+    observer: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_usd: float | None = None,
+    max_seconds: float | None = None,
+    home: str | os.PathLike[str] | None = None,
+) -> "Run":
+    """Play a run to its end, as `hobbes run` does, and return it; one that waits for people is returned so.
+
+    The options are those of the command, and `settings` are what `--set` sets. Raise UsageError if one is
+    wrong, HaltedRunError if the run halts: it is kept, and `hobbes resume` goes on.
+    """
+    from langsmith import tracing_context  # noqa: PLC0415  LangChain is slow to import
+
+    from hobbes.nodes.caps import Caps  # noqa: PLC0415  so is all that plays
+    from hobbes.play.playthrough import go_on  # noqa: PLC0415
+    from hobbes.play.start import RunOptions, begin  # noqa: PLC0415
+
+    own = {name: value for name, value in (("rounds", rounds), ("observer", observer)) if value is not None}
+    asked = RunOptions(world, agents, seed, model, prompts, lang, {**(settings or {}), **own}, name)
+    path = usual_home() if home is None else Path(home)
+    with tracing_context(enabled=False), open_store(path) as store:
+        begun = begin(store, asked, Caps(max_calls, max_tokens, max_usd, max_seconds))
+        await go_on(store, begun, lambda _: None)
+    return open(path).run(begun.id)
+
+
+def play(world: str, **options: Any) -> "Run":  # noqa: ANN401  as `aplay` types them
+    """Play a run as `aplay` does, outside an event loop; in a notebook write `await hobbes.aplay(...)`."""
+    from hobbes.loop import play_out  # noqa: PLC0415  slow to import
+
+    return play_out(aplay(world, **options))
 
 
 @asynccontextmanager
@@ -177,11 +222,12 @@ class Run:
         return Turn(self, stored_turn(self._store, self._stored, number))
 
     def events(self, type: str | None = None) -> list[Json]:  # noqa: A002  what events call it
-        """Return the events of all turns, or those of one type, each with its turn.
+        """Return the events of all turns, or those that are called so, such as `capture`, each with its turn.
 
-        Raise MissingError if the world declares types, and not this one.
+        Raise MissingError if the world names its events, and none so.
         """
-        known = self._found.world.telling.events
+        telling = self._found.world.telling
+        known = telling.event_names
         if type is not None and known and type not in known:
             there = did_you_mean(type, known, f"events: {', '.join(known)}")
             raise MissingError(f"{self.world} has no event {type!r}{there}")
@@ -189,7 +235,7 @@ class Run:
             {"turn": turn.number, **event}
             for turn in self.turns
             for event in turn.events
-            if type in {None, event["type"]}
+            if type is None or telling.is_called(type, event)
         ]
 
     @property

@@ -33,8 +33,7 @@ async def agent_reason(asking: "Asking") -> TurnState:
     for error in errors:
         if not isinstance(error, HaltedError):
             raise error
-    if reason := asking.players.stop_reason():
-        raise HaltedError(f"turn {state['turn']}: {reason}")
+    asking.check_players()
     for error in errors:
         raise error
     answers = {agent: one for agent in state["views"] if isinstance(one := results[agent], Answer)}
@@ -68,6 +67,11 @@ class Asking:
     state: TurnState
     tell: Callable[[dict[str, str]], None] = lambda _: None
     """Is told each answer as it arrives."""
+
+    def check_players(self) -> None:
+        """Raise HaltedError if the turn is not played, now that all have been asked."""
+        if reason := self.players.stop_reason():
+            raise HaltedError(f"turn {self.state['turn']}: {reason}")
 
     async def everyone(self) -> dict[str, Answer | BaseException]:
         """Return the answer of each agent, or the exception that it led to.

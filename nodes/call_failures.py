@@ -26,6 +26,7 @@ from tenacity import (
 )
 
 from hobbes.engine.answer import Outcome
+from hobbes.engine.telling import counted
 from hobbes.nodes.dialects import (
     FILTERED,
     NO_MODEL,
@@ -173,9 +174,12 @@ class Breaker:
 
     def __init__(self, model: str, *, answered: bool = False) -> None:
         self._model = model
-        self._answered = answered
+        self.answered = answered
+        """Whether the provider has answered, or has refused a call for its prompt: then it has the model."""
         self._under_way = self._in_a_row = self._refused_in_a_row = 0
         self._changed = asyncio.Condition()
+        self.failing = ""
+        """What to say of the failures in a row; empty if the last call did not fail in a way that counts."""
         self.stop_reason = ""
         """Why the provider counts as gone; empty as long as it does not."""
 
@@ -208,21 +212,24 @@ class Breaker:
 
     def _may_begin(self) -> bool:
         few = self._under_way + self._refused_in_a_row < REFUSED_AFTER
-        return few or self._answered or bool(self.stop_reason)
+        return few or self.answered or bool(self.stop_reason)
 
     def _ended(self, failure: TryFailedError | None) -> None:
-        self._answered |= failure is None
+        self.answered |= failure is None or failure.about == "prompt"
         about = failure.about if failure else "an answer"
-        counts = about in {"provider", "refusal"} or (about == "request" and not self._answered)
+        counts = about in {"provider", "refusal"} or (about == "request" and not self.answered)
         self._in_a_row = self._in_a_row + 1 if counts else 0
         self._refused_in_a_row = self._refused_in_a_row + 1 if about == "refusal" else 0
-        refused = self._refused_in_a_row >= REFUSED_AFTER and not self._answered
-        sure = self._answered or self._under_way == 1  # this call alone
-        if failure and sure and (refused or self._in_a_row >= GONE_AFTER):
-            self.stop_reason = (
-                f"{self._model} failed {self._in_a_row} calls in a row; "
+        refused = self._refused_in_a_row >= REFUSED_AFTER and not self.answered
+        sure = self.answered or self._under_way == 1  # this call alone
+        self.failing = ""
+        if failure and counts:
+            self.failing = (
+                f"{self._model} failed {counted(self._in_a_row, 'call')} in a row; "
                 f"the last error was {failure.outcome}: {failure.message}"
             )
+        if sure and (refused or self._in_a_row >= GONE_AFTER):
+            self.stop_reason = self.failing
 
 
 IS_IT_RUNNING = "is the server running? `hobbes serve` starts the stand-in server"

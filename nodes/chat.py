@@ -364,7 +364,7 @@ class ChatPlayer:
         self._required = settings.required
         self._refused: set[str] = set()
         self._name = name = name or f"openai:{settings.model}"
-        self._breaker = Breaker(name, answered=answered)
+        self.breaker = Breaker(name, answered=answered)
         self._meter = meter or Meter()
         self._pace = Pace(limiter or RateLimiter(), name, settings, self._wait)
         self._tokens_limited = settings.tokens_per_minute is not None
@@ -386,11 +386,6 @@ class ChatPlayer:
             http_client=httpx2.Client(verify=_trusted(), trust_env=False),
         )
 
-    @property
-    def gone(self) -> str:
-        """Why the provider counts as gone; empty as long as it does not."""
-        return self._breaker.stop_reason
-
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the run's system text with the turn text of a view."""
         return Prompt(self._system, turn_text(self._prompts, view))
@@ -410,7 +405,7 @@ class ChatPlayer:
         async def one_try() -> tuple[AIMessage, str]:
             nonlocal tries
             async with self._pace.slot(tokens) as sent:
-                self._breaker.check()
+                self.breaker.check()
                 self._meter.check()
                 tries += 1
                 message, without = await self._try(prompt, address)
@@ -419,7 +414,7 @@ class ChatPlayer:
                 return message, without
 
         try:
-            async with self._breaker.call():
+            async with self.breaker.call():
                 began = time.monotonic()  # waiting for the provider's first answer is no part of the call
                 message, without = await with_retries(one_try, self._timeout, self._wait)
         except TryFailedError as failure:
@@ -467,8 +462,8 @@ class ChatPlayer:
         Raise HaltedError, now and for each further call, if it is required.
         """
         if refused in self._required:
-            self._breaker.stop_reason = f"{self._name} refuses {refused}, which is required"
-        self._breaker.check()
+            self.breaker.stop_reason = f"{self._name} refuses {refused}, which is required"
+        self.breaker.check()
         self._refused.add(refused)
         value, other = self._parameters.pop(refused, None), OTHER_NAME.get(refused)
         if value is not None and other and other not in self._refused:

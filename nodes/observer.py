@@ -33,13 +33,14 @@ async def observer(asking: Asking) -> TurnState:
 async def _ruling(asking: Asking, spec: str, question: Mapping[str, Any]) -> ParsedAnswer:
     """Ask the observer about all requests of the turn in one call.
 
-    Raise HaltedError if the call failed and the run's setting is to halt on failures.
+    Raise HaltedError if the run has to stop.
     """
     state, player = asking.state, asking.players.observing(spec)
     try:
         answer = await asking.put(player, spec, OBSERVER, TURN_QUESTION, player.prompt(question))
     except HaltedError as error:
         raise HaltedError(f"turn {state['turn']}, {OBSERVER}: {error}") from error
+    asking.check_players()
     if state["run"]["config"]["on_failure"] == "halt":
         halt_on_failure(state["turn"], {OBSERVER: answer})
     return answer.parsed

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from hobbes.engine.chance import RngStream
+from hobbes.engine.names import alike
 from hobbes.engine.policy import Policies, parameters_of, speak
 from hobbes.engine.record import Drop, JsonObject, canonical
 from hobbes.engine.telling import counted
@@ -85,7 +86,7 @@ class Players(Protocol):
         """Return the player of a spec."""
 
     def stop_reason(self) -> str:
-        """Return why no more calls are made; empty as long as they are."""
+        """Return why a turn whose calls have all ended is not played; empty if it is."""
 
     def observing(self, spec: str) -> Player:
         """Return the player of a spec as the observer."""
@@ -135,11 +136,7 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
         return Spec(PlayerKind.CHAT, spec, settings=models[spec])
     found = SPEC.fullmatch(spec)
     if found is None:
-        known = f" or a name of the models file: {', '.join(models)}" if models else ""
-        raise ValueError(
-            f"{spec!r} is not a model spec; write openai:NAME, policy:NAME?noise=0.1, python:FILE.py:NAME "
-            f"or human{known}"
-        )
+        raise ValueError(f"{spec!r} is not a model spec; {_what_to_write(policies, spec, models)}")
     if found["model"]:
         api = "responses" if found["responses"] else "chat"
         settings = _with_parameters(found["model"], api, found["parameters"])
@@ -166,6 +163,21 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
         )
     noise, tremble = (shares.pop(name, 0.0) for name in SHARES)
     return Spec(PlayerKind.POLICY, found["policy"], noise, tremble, shares, rng)
+
+
+def _what_to_write(policies: Policies, text: str, models: Models) -> str:
+    """Return what to write in place of a text that is no player spec."""
+    name, question, parameters = text.partition("?")
+    specs = {
+        **{policy: f"{PlayerKind.POLICY}:{policy}" for policy in policies.by_name},
+        **{name: name for name in models},
+    }
+    for near in alike(name, specs)[:1]:
+        return f"did you mean {specs[near] + question + parameters!r}?"
+    if NAME.fullmatch(name) and name not in {*PlayerKind}:
+        known = f", or a name of the models file: {', '.join(models)}" if models else ""
+        return f"did you mean {f'{PlayerKind.CHAT}:{text}'!r}{known}?"
+    return "write openai:NAME, policy:NAME?noise=0.1, python:FILE.py:NAME, human or a name of the models file"
 
 
 def _parameters(text: str) -> dict[str, str]:
@@ -375,8 +387,14 @@ class RunPlayers:
         return Metered(player, spec, self.meter)
 
     def stop_reason(self) -> str:
-        """Return which cap is reached or which provider is gone; empty if calls can be made."""
-        return self.meter.stop_reason or next((model.gone for model in self._models if model.gone), "")
+        """Return which cap is reached or which provider is gone; empty if the turn can be played.
+
+        All calls of the turn have ended. As long as no model has answered, one whose calls failed is gone.
+        """
+        breakers = [model.breaker for model in self._models]
+        silent = not any(one.answered for one in breakers)
+        gone = (one.stop_reason or (one.failing if silent else "") for one in breakers)
+        return self.meter.stop_reason or next(filter(None, gone), "")
 
     async def close(self) -> None:
         """Close the connections."""

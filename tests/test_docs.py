@@ -276,19 +276,18 @@ def test_the_block_of_the_readme_about_a_prompt_runs_as_it_stands(
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     block = text.partition("## Try a prompt")[2].split("```\n")[1]
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "prompts").symlink_to(ROOT / "prompts")
     called, told = [], ""
     with in_thread(stand_in()) as base:
         for line in block.splitlines():
             program, *words = shlex.split(line, comments=True)
-            if program in {"cp", "sed"}:
+            if program == "sed":
                 subprocess.run([program, *words], check=True)
             elif program == "hobbes" and words[0] not in {"serve", "watch"}:
                 done = cli(*words, env={"OPENAI_BASE_URL": base})
                 assert done.exit_code == 0, line
                 told += done.stdout * (words[0] == "probe")
                 called.append(words[0])
-    assert called == ["run", "probe", "probe", "probe", "fork"]
+    assert called == ["run", "prompts", "probe", "probe", "probe", "fork"]
     assert "{+Do not raid. +}Your objective" in told
     assert re.search(r"\./reworded: raid in 0% of the answers, against [1-9][0-9]% in recorded", told)
     assert "“I am told not to raid." in told

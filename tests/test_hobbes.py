@@ -1,5 +1,6 @@
 """The package `hobbes`, which other programs import: everything that was recorded can be read with it."""
 
+import asyncio
 import os
 import re
 import sys
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,11 +84,14 @@ def test_the_observers_turn_has_its_rulings(opened: Store) -> None:
     assert observer.memory_after == {}
 
 
-def test_events_of_one_type_have_their_turn(reader: hobbes.Home) -> None:
+def test_events_that_are_called_so_have_their_turn(opened: Store, reader: hobbes.Home) -> None:
     claims = reader.run().events("claim")
     assert claims
     assert claims == [event for event in reader.run().events() if event["type"] == "claim"]
     assert claims[0] == {"turn": 0, **next(e for e in reader.run().turn(0).events if e["type"] == "claim")}
+    played(opened, replace(SMALL, models="policy:raider"))
+    raids = reader.run().events("raid")
+    assert reader.run().events("capture") == [raid for raid in raids if raid["result"] == "captured"] != raids
 
 
 def test_every_table_is_a_frame(opened: Store, reader: hobbes.Home) -> None:
@@ -180,11 +185,22 @@ def test_a_run_outlives_the_variable_of_its_home(opened: Store) -> None:
 
 
 def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    played(opened, RunOptions("mining", name="first", values={"rounds": 10}))
     monkeypatch.setitem(os.environ, "HOBBES_HOME", str(home))
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 3
-    exec("\n".join(blocks), {})  # noqa: S102  our own page
+    assert len(blocks) == 4
+    names: dict[str, Any] = {}
+    exec("\n".join(blocks), names)  # noqa: S102  our own page
+    run = opened.runs.find("first")
+    assert (run.turns, run.prompts.variant, run.setting.config.immunity) == (10, "unguided", 2)
+    assert names["scores"].loc[9].to_dict() == opened.figures.about(run.id)["scores"]
+
+
+def test_a_run_is_played_in_a_loop_of_ones_own(home: Path) -> None:
+    played_so = hobbes.aplay("mining", rounds=2, agents=2, model="policy:random", seed=4, home=home)
+    run = asyncio.run(played_so)
+    assert (run.status, run.turns[-1].number, run.seed) == ("finished", 1, 4)
+    with pytest.raises(hobbes.HobbesError, match="did you mean 'policy:guided'"):
+        hobbes.play("mining", model="guided", home=home)
 
 
 def test_a_turn_that_is_no_whole_number_says_what_to_pass(reader: hobbes.Home) -> None:

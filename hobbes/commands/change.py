@@ -83,7 +83,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         found = with_turns(store, store.runs.find(run))
         begun = forks(store, found, asked, replace(found.caps, **caps), times)
         for one in begun:
-            ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
+            ERR.print(Text(f"run {one.label}, forked from {found.label} at turn {turn}"))
         if times:
             tainted = play_runs_side_by_side(store, begun, as_json=as_json, traced=trace_langsmith)
         else:

@@ -1,4 +1,4 @@
-"""The commands about data: `export`, `migrate`, `step`."""
+"""The commands about data: `export`, `rename`, `delete`, `migrate`, `step`."""
 
 import sys
 from pathlib import Path
@@ -80,6 +80,51 @@ def migrate(home: options.Home = options.HOME, as_json: options.AsJson = False) 
     else:
         measure = command(home, "measure", "RUN")
         say(f"{counted(runs, 'run')} carried over to schema {SCHEMA_VERSION}; `{measure}` measures one anew")
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=DATA)
+def rename(
+    run: options.RunName,
+    name: Annotated[str, typer.Argument(help="the new name")],
+    home: options.Home = options.HOME,
+) -> None:
+    """Give a run another name. Its id, by which everything knows it, stays.
+
+    Example: hobbes rename last baseline
+    """
+    from hobbes.show.terminal import say
+
+    with options.open_home(home, writes=True) as store:
+        stored = store.runs.find(run)
+        store.runs.check_name(name)
+        store.runs.update(stored.id, name=name)
+    say(f"run {stored.label} is now called {name}")
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=DATA)
+def delete(
+    run: options.RunName,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask before it is deleted")] = False,
+    home: options.Home = options.HOME,
+) -> None:
+    """Delete a run, with its calls, notes and checkpoints.
+
+    A run stays as long as a fork, an experiment or a probe needs it.
+
+    Example: hobbes delete 20261127-0145
+    """
+    from hobbes.engine.telling import counted
+    from hobbes.loop import play_out
+    from hobbes.show.terminal import say
+    from hobbes.store.removal import remove
+
+    with options.open_home(home, writes=True) as store:
+        stored = store.runs.find(run)
+        about = f"{stored.label} ({stored.world.name}, {counted(stored.turns, 'turn')}, {stored.status})"
+        if not yes:
+            options.agree(f"Delete run {about}?", "nothing was deleted", "what is deleted is gone")
+        play_out(remove(store, stored))
+    say(f"deleted run {about}")
 
 
 class StepCommand(TyperCommand):

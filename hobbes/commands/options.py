@@ -164,11 +164,11 @@ def turn_numbers(text: str) -> list[int]:
     return numbers
 
 
-def agree(question: str, otherwise: str) -> None:
-    """Ask whether to spend money. Raise HobbesError, with these words, if the answer is no."""
+def agree(question: str, otherwise: str, why: str = "this costs money, or an unknown sum") -> None:
+    """Ask whether to go on. Raise HobbesError, with these words, if the answer is no."""
     try:
         agreed = typer.confirm(question, err=True)
     except typer.Abort as error:
-        raise UsageError("this costs money, or an unknown sum; --yes goes on without a question") from error
+        raise UsageError(f"{why}; --yes goes on without a question") from error
     if not agreed:
         raise HobbesError(otherwise)

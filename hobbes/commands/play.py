@@ -106,14 +106,15 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     with options.open_home(home, writes=True) as store:
         begun = begin(store, asked, caps)
-        ERR.print(Text(f"run {begun.id}"))
+        ERR.print(Text(f"run {begun.label}"))
         if play_run_and_ask(store, begun, as_json=as_json, traced=trace_langsmith):
             sys.exit(1)
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)
-def resume(  # noqa: PLR0913, PLR0917  a cap each
+def resume(  # noqa: PLR0913, PLR0917  a parameter per option
     run: options.RunName,
+    model: options.Model = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -124,15 +125,19 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
 ) -> None:
     """Continue a run that stopped for any reason. A cap that is given here replaces the run's own.
 
+    With --model, others play a run that has halted in its first turn.
+
     Example: hobbes resume last --max-calls 1000
     """
-    from hobbes.play.start import recap
+    from hobbes.play.start import change_players, recap
     from hobbes.show.run_result import play_run_and_ask
 
     caps = options.given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     with options.open_home(home, writes=True) as store:
         stored = store.runs.find(run)
         stored.check_versions()
+        if model is not None:
+            stored = change_players(store, stored, model)
         stored = recap(store, stored, caps)
         if play_run_and_ask(store, stored, as_json=as_json, traced=trace_langsmith):
             sys.exit(1)

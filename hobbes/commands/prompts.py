@@ -1,6 +1,8 @@
-"""The commands about prompts: `prompts list`, `show`, `render`, `diff`, `check`."""
+"""The commands about prompts: `prompts list`, `show`, `copy`, `render`, `diff`, `check`."""
 
+import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from hobbes.store.home import Store
 
 app = typer.Typer(
-    name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
+    name="prompts", help="List, show, copy, render, compare and check the prompts.", no_args_is_help=True
 )
 
 AtTurn = Annotated[int, typer.Option(min=0, help="a turn, counted from 0")]
@@ -80,6 +82,27 @@ def prompts_show(
         print_json(texts)
     else:
         OUT.print(card(f"{world} {variant} {lang}", [(part, plain(text)) for part, text in texts.items()]))
+
+
+@app.command("copy", context_settings=options.ENV)
+def prompts_copy(
+    world: options.WorldName,
+    variant: Variant,
+    folder: Annotated[Path, typer.Argument(help="the folder to create")],
+) -> None:
+    """Copy a variant to a folder of your own, to edit it there, in all its languages.
+
+    What variants share stands in the copy itself, which so needs no other file.
+
+    Example: hobbes prompts copy mining unguided mine
+    """
+    from hobbes.nodes.prompting import is_path
+    from hobbes.play.render import copy_prompts
+    from hobbes.show.terminal import next_step, say
+
+    say(f"wrote {', '.join(copy_prompts(options.find_world(world), variant, folder))}")
+    path = str(folder) if is_path(str(folder)) else f"./{folder}"
+    next_step(shlex.join(["hobbes", "run", world, "--prompts", path]))
 
 
 @app.command("render", context_settings=options.ENV)
@@ -170,7 +193,7 @@ def find_question(  # noqa: PLR0913  what decides a question
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
     stored = with_turns(store, store.runs.find(run))
     if stored.world.name != world:
-        raise UsageError(f"--run: run {stored.id} is a run of {stored.world.name}, not of {world}")
+        raise UsageError(f"--run: run {stored.label} is a run of {stored.world.name}, not of {world}")
     return question_in_run(store, stored, turn, agent, variant=variant, lang=lang)
 
 

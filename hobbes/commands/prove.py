@@ -139,7 +139,7 @@ def measure(
                 }
             )
             if not as_json:
-                say(f"{run.name or run.id}: {counted(len(found.measures), 'figure')} measured")
+                say(f"{run.label}: {counted(len(found.measures), 'figure')} measured")
     if as_json:
         print_json(told)
 
@@ -158,6 +158,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     ignore: Annotated[
         Literal["prompts"] | None, typer.Option(help="what may change: the words of the prompts")
     ] = None,
+    settings: options.Settings = None,
     probe: Annotated[
         str | None, typer.Option(callback=options.not_empty, help="a probe whose answers are judged")
     ] = None,
@@ -180,7 +181,8 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
 
     A test of turns plays them again from the recorded answers. It fails if a prompt, the reading of an
     answer, an intent, a rejection, a correction or a digest changes, and shows how. `pytest --hobbes-update`
-    accepts the change. A test of a probe holds its answers and judges them by today's reading and rules.
+    accepts the change. With --set, it plays them under another rule, without comparing prompts, and fails if
+    they come out otherwise. A test of a probe holds its answers and judges them by today's reading and rules.
     Neither needs a network.
 
     Example: hobbes make-test last --turns 3-5 --name story --to tests
@@ -189,17 +191,20 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.show.terminal import next_step, print_json, say
     from hobbes.store.policy_games import with_turns
 
-    files = files_for(name, to)
+    files, values = files_for(name, to), options.parse_settings(settings)
     with options.open_home(home) as store, store.as_of_now():
-        if probe is not None and expect is not None and run is None and turns is None:
+        if probe is not None and expect is not None and run is None and turns is None and not values:
             made = pin_probe(store, probe, expect, column, files)
         elif run is not None and turns is not None and probe is None and expect is None:
             stored = with_turns(store, store.runs.find(run))
-            made = pin_run(store, stored, options.turn_numbers(turns), files, prompts=ignore is None)
+            numbers, prompts = options.turn_numbers(turns), ignore is None and not values
+            made = pin_run(store, stored, numbers, files, values, prompts=prompts)
         else:
             raise UsageError("write RUN --turns A-B, or --probe PROBE --expect '...'")
     if as_json:
         print_json({**made, "test": str(files.test), "cassette": str(files.cassette)})
     else:
         say(f"wrote {files.test} and {files.cassette}")
+        if fails := made.get("fails"):
+            say(f"the test fails: {fails}")
         next_step(f"pytest {shlex.quote(str(files.test))}")

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from hobbes.engine.names import did_you_mean
 from hobbes.errors import UsageError
 from hobbes.experiment.arms import (
     Factors,
@@ -84,7 +85,7 @@ class From(Table):
     runs: Annotated[list[Text], Field(min_length=1)]
     """Names or ids; `*` stands for anything."""
     turn: Turn
-    """A turn, or `first` and the name of a landmark, for the turn in which it is first."""
+    """A turn, or `first` and the name of an event, for the turn in which it is first."""
     bases: list[Base] = Field([])
     left_out: list[str] = Field([])
     """Which of the runs cannot be forked there, and why."""
@@ -321,7 +322,8 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
     if kind == "extra_forbidden":
         fields = model.model_fields.items()
         keys = sorted(field.alias or name for name, field in fields if name not in FOUND)
-        message, key = f"unknown key {key!r}; the keys are {', '.join(keys)}", ""
+        there = did_you_mean(key, keys, f"the keys are {', '.join(keys)}")
+        message, key = f"unknown key {key!r}{there}", ""
     elif kind == "missing":
         message = "is missing"
     elif kind in {"dict_type", "model_type"}:

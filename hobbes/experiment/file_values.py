@@ -52,10 +52,10 @@ def _text(given: object) -> object:
 
 
 def _turn(given: object) -> object:
-    """Refuse what is neither a turn nor the first of a landmark."""
+    """Refuse what is neither a turn nor the first of an event."""
     if (type(given) is int and given >= 0) or (isinstance(given, str) and re.fullmatch(r"first \S.*", given)):
         return given
-    raise ValueError('write a turn, such as 12, or the first of a landmark, such as "first raid"')
+    raise ValueError('write a turn, such as 12, or the first of an event, such as "first raid"')
 
 
 def _several(given: object) -> object:

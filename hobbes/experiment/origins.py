@@ -12,12 +12,12 @@ from hobbes.experiment.experiment_file import Base, ExperimentFile, From, parse
 from hobbes.store.experiment_tables import cells_of, experiment_file, experiment_names
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import marks_in
+from hobbes.store.marked_turns import plain_records
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run
 
 FIRST = "first "
-"""What stands before the name of a landmark."""
+"""What stands before the name of an event."""
 
 
 def with_bases(
@@ -75,7 +75,7 @@ def _bases(store: Store, file: ExperimentFile, runs: list[Run]) -> tuple[list[Ba
     """Return the runs that can be forked where the file says, and why the others cannot.
 
     A run keeps the number that it had when the experiment was called before; others get the next ones.
-    Raise ValueError if there is no such landmark, or if no run can be forked there.
+    Raise ValueError if there is no such event, or if no run can be forked there.
     """
     origin = file.origin or From(runs=[], turn=0)
     known = {}
@@ -83,7 +83,7 @@ def _bases(store: Store, file: ExperimentFile, runs: list[Run]) -> tuple[list[Ba
         known = {base.run: base.number for base in before.bases}
     bases, left_out = [], []
     for run in runs:
-        name, turn = run.name or run.id, _turn(store, run, origin)
+        name, turn = run.label, _turn(store, run, origin)
         if turn is None:
             left_out.append(f"{name}: there is no {str(origin.turn).removeprefix(FIRST)} in it")
         elif turn > run.turns or run.world.over(state_before(store, run, turn)):
@@ -97,14 +97,15 @@ def _bases(store: Store, file: ExperimentFile, runs: list[Run]) -> tuple[list[Ba
 
 
 def _turn(store: Store, run: Run, origin: From) -> int | None:
-    """Return the turn at which a run is forked, None if it lacks the landmark."""
+    """Return the turn at which a run is forked, None if it lacks the event."""
     if isinstance(origin.turn, int):
         return origin.turn
     name = origin.turn.removeprefix(FIRST)
-    landmarks = [mark.name for mark in run.world.telling.landmarks]
-    if name not in landmarks:
+    telling = run.world.telling
+    if name not in telling.event_names:
         raise ValueError(
-            f"[from] turn: {run.world.name} has no landmark {name!r}"
-            + did_you_mean(name, landmarks, f"landmarks: {', '.join(landmarks)}")
+            f"[from] turn: {run.world.name} has no event {name!r}"
+            + did_you_mean(name, telling.event_names, f"events: {', '.join(telling.event_names)}")
         )
-    return min((turn for turn, _ in marks_in(store, run).landmarks[name]), default=None)
+    events = ((turn, event) for turn, record in plain_records(store, run) for event in record["events"])
+    return next((turn for turn, event in events if telling.is_called(name, event)), None)

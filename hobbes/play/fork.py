@@ -27,7 +27,7 @@ from hobbes.nodes.prompting import (
 )
 from hobbes.nodes.reading import read
 from hobbes.play.models_file import read_models
-from hobbes.play.start import Beginning, absolute_variant, check_name, check_players, write
+from hobbes.play.start import Beginning, absolute_variant, check_players, write
 from hobbes.store.history import stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -100,7 +100,6 @@ def plan_of_fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) ->
     _check_turn(store, parent, options.turn)
     world = parent.world
     try:
-        check_name(options.name)
         setting = setting_of_fork(parent, options)
         state, memories = beginning_of_fork(store, parent, options.turn, setting)
         models, named = parent.models, parent.model_settings
@@ -123,12 +122,12 @@ def _check_turn(store: Store, parent: Run, turn: int) -> None:
     last = parent.turns - (parent.status == "finished")
     if not 0 <= turn <= parent.turns:
         turns = f"turns 0 to {last}" if last else "turn 0 only"
-        raise UsageError(f"--turn {turn}: run {parent.id} can be forked at {turns}")
+        raise UsageError(f"--turn {turn}: run {parent.label} can be forked at {turns}")
     changed = parent.earlier[-1].until if parent.earlier else 0
     if turn < changed:
         where = f"`{store.command('fork', parent.parent, '--turn', turn)}` forks its parent"
         raise UsageError(
-            f"--turn {turn}: run {parent.id} goes on in another way from turn {changed}; "
+            f"--turn {turn}: run {parent.label} goes on in another way from turn {changed}; "
             f"fork it at turn {changed} or later, or {where}"
         )
 
@@ -162,7 +161,7 @@ def beginning_of_fork(
         if turn < parent.turns:
             raise UsageError(f"--turn {turn}: with these settings the game is over by then")
         raise UsageError(
-            f"--turn {turn}: the game is over by then; run {parent.id} ended after turn {turn - 1}"
+            f"--turn {turn}: the game is over by then; run {parent.label} ended after turn {turn - 1}"
         )
     return state, last.memories
 

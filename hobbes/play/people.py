@@ -20,11 +20,14 @@ from hobbes.files import key_and_value, read_text
 from hobbes.nodes.human import persons_reply
 from hobbes.nodes.journal import TURN_QUESTION, Address, PlayerKind, Prompt, make_call
 from hobbes.nodes.reading import read
-from hobbes.play.start import MAX_SHOWN_LENGTH, Clock, check_it_goes_on, is_late, late_by, utc
+from hobbes.play.start import Clock, check_it_goes_on, is_late, late_by, utc
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run, observer_asked
 from hobbes.store.run_journal import RunJournal
+
+MAX_SHOWN_LENGTH = 80
+"""How many characters are shown of what is rejected."""
 
 
 def people_in(run: Run) -> list[str]:
@@ -39,11 +42,11 @@ def the_question(run: Run, agent: str | None = None) -> PersonQuestion:
     Without an agent, return the only question. Raise UsageError if the run asks nothing, or several people.
     """
     if not run.questions:
-        raise UsageError(f"run {run.id} is not waiting for an answer; it is {run.status}")
+        raise UsageError(f"run {run.label} is not waiting for an answer; it is {run.status}")
     questions = [one for one in run.questions if agent in {None, one.agent}]
     if len(questions) != 1:
         agents = ", ".join(one.agent for one in run.questions)
-        raise UsageError(f"run {run.id} is waiting for the answers of {agents}; name one with --agent")
+        raise UsageError(f"run {run.label} is waiting for the answers of {agents}; name one with --agent")
     return questions[0]
 
 
@@ -109,7 +112,7 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, answer: str, c
     check_it_goes_on(run)
     now = clock()
     if is_late(run, question, now):
-        raise LateError(f"run {run.id}: that answer comes too late: {late_by(run)}")
+        raise LateError(f"run {run.label}: that answer comes too late: {late_by(run)}")
     waited = now - datetime.fromisoformat(question.since)
     took = max(0, round(waited.total_seconds() * 1000))  # a clock may have been put back
     reply = persons_reply(answer, milliseconds=took)
@@ -122,9 +125,9 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, answer: str, c
         kept = RunJournal(store, run).keep_answer(call, question)
     present = store.runs.find(run.id)
     if not kept:
-        hint = f"`{store.command('answer', run.id)}` shows what it asks now"
+        hint = f"`{store.command('answer', run.label)}` shows what it asks now"
         shown = hint if present.questions else f"it is {present.status}"
-        raise HobbesError(f"run {run.id}: somebody else has answered that; {shown}")
+        raise HobbesError(f"run {run.label}: somebody else has answered that; {shown}")
     return present
 
 

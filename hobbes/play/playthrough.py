@@ -26,14 +26,10 @@ from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_state import TurnState, first_state, state_at
 from hobbes.play.start import Clock, chats_of, check_players_can_be_asked, is_late, late_by, specs_of, utc
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
-from hobbes.store.home import DAMAGE, Store, may_be_damage
+from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
 from hobbes.store.prices import usd
 from hobbes.store.recorded_run import PersonQuestion, Run, ending, observer_asked
 from hobbes.store.run_journal import RunJournal
-
-CHECKPOINTS = "checkpoints.db"
-"""The file of the checkpoints in a home."""
-
 
 OnTurn = Callable[[TurnState], None]
 """Called with the state that a run starts from, and with the state after each turn."""
@@ -95,14 +91,22 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             return
         except HaltedError as error:
             store.runs.update(run.id, status="halted", error=str(error))
-            again = store.command("resume", run.id)
-            raise HaltedRunError(f"run {run.id} halted: {error}; `{again}` goes on") from error
+            raise HaltedRunError(f"run {run.label} halted: {error}; {_ways_on(store, run)}") from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         run = replace(run, turns=last["turn"], digest=last["digest"])
         state = run.world.state.load(run.setting, last["world"])
         ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
         store.figures.end_run(run, ended, work_out(run.world.measures, StoredHistory(store, run)))
+
+
+def _ways_on(store: Store, run: Run) -> str:
+    """Return what can be done with a run that has halted: more, if it has no turn of its own."""
+    again = store.command("resume", run.label)
+    if store.runs.find(run.id).turns > run.forked_at:
+        return f"`{again}` goes on"
+    delete = store.command("delete", run.label)
+    return f"`{again}` goes on, and with `--model SPEC` by other players; `{delete}` removes it"
 
 
 def _servers(chats: Models) -> dict[str, str]:
@@ -206,4 +210,4 @@ def _make_players(players: RunPlayers, run: Run) -> None:
         if spec := observer_asked(run.world, run.setting):
             players.observing(spec)
     except ValueError as error:
-        raise HobbesError(f"run {run.id} cannot be played now: {error}") from error
+        raise HobbesError(f"run {run.label} cannot be played now: {error}") from error

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from hobbes.engine import turn as turns
@@ -83,7 +84,9 @@ def question_in_run(  # noqa: PLR0913  what decides a question
     Without a variant or language, it is the run's own.
     """
     if turn > run.turns:
-        raise UsageError(f"--turn {turn}: run {run.id} has {run.turns} turns so far, and the first is turn 0")
+        raise UsageError(
+            f"--turn {turn}: run {run.label} has {run.turns} turns so far, and the first is turn 0"
+        )
     run_at_turn = run.at(turn)
     return _question(
         run.world,
@@ -161,6 +164,28 @@ def prompts_for(
         return prompting.load_prompts(world, variant, lang, setting)
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def copy_prompts(world: AnyWorld, variant: str, folder: Path) -> list[str]:
+    """Write the templates of a variant to a new folder, each with what it includes in its place.
+
+    Return the names of the files, which need no other file. Raise UsageError if there is no such variant, or
+    if the folder is there or cannot be written.
+    """
+    texts: dict[str, str] = {}
+    for lang in prompting.languages(world.name, variant) or ("en",):
+        prompts = prompts_for(world, variant, lang)
+        texts |= {f"system.{lang}.md": prompts.system, f"turn.{lang}.md": prompts.turn}
+        if world.observer is not None:
+            *_, observer = prompting.template_files(world, variant, lang)
+            texts[observer.name] = prompting.template_text(observer)
+    try:
+        folder.mkdir(parents=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror}; name another folder") from error
+    return [*texts]
 
 
 def _question(  # noqa: PLR0913  what decides a question

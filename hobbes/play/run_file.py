@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from hobbes.engine.names import did_you_mean
 from hobbes.errors import UsageError
 from hobbes.files import read_toml
 from hobbes.play.start import RunOptions
@@ -28,7 +29,8 @@ def read_run_file(path: Path) -> RunOptions:
     if "arms" in file or "factors" in file:
         raise UsageError(f"{path} is an experiment; play it with `hobbes experiment {path}`")
     if unknown := sorted(file.keys() - KEYS.keys()):
-        raise UsageError(f"{path}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}")
+        there = did_you_mean(unknown[0], KEYS, f"the keys are {', '.join(sorted(KEYS))}")
+        raise UsageError(f"{path}: unknown key {unknown[0]!r}{there}")
     for key, value in file.items():
         if type(value) is not KEYS[key]:
             raise UsageError(f"{path}: {key} must be {KINDS[KEYS[key]]}")

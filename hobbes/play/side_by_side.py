@@ -12,9 +12,9 @@ from hobbes.errors import HaltedRunError, HobbesError
 from hobbes.graphs.run import create_checkpoints, open_checkpoints, remove_checkpoints
 from hobbes.loop import play_out
 from hobbes.nodes.models import Models
-from hobbes.play.playthrough import CHECKPOINTS, Shared, go_on
+from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.start import Beginning, specs_of
-from hobbes.store.home import DAMAGE, Store, may_be_damage
+from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
 from hobbes.store.recorded_run import Run
 
 T = TypeVar("T")

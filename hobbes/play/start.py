@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hobbes.engine.record import Json
-from hobbes.engine.world import MAX_AGENTS, MAX_NAME, AnyWorld, Setting, make_setting
+from hobbes.engine.world import MAX_AGENTS, AnyWorld, Setting, make_setting
 from hobbes.errors import UsageError
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.file_content import real_path
@@ -19,14 +19,11 @@ from hobbes.nodes.players import Spec, deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
 from hobbes.nodes.python_player import load
 from hobbes.play.models_file import read_models
+from hobbes.store.experiment_tables import cells_of_runs
 from hobbes.store.home import Store
 from hobbes.store.prices import is_priced
 from hobbes.store.recorded_run import PersonQuestion, Run, observer_asked
 from hobbes.worlds import WORLDS, world_named
-
-MAX_SHOWN_LENGTH = 80
-"""How many characters are shown of what is too long for one line."""
-
 
 Clock: TypeAlias = Callable[[], datetime]
 """Tells the time."""
@@ -101,8 +98,8 @@ def write(
 def beginning_of_run(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Beginning:
     """Return what a run with these options starts with. Raise UsageError if the options are wrong."""
     named = read_models(store.home)
+    store.runs.check_name(options.name)
     try:
-        check_name(options.name)
         world, setting = settle_options(options)
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
         variant = options.prompts or world.prompts(setting.config)
@@ -113,12 +110,6 @@ def beginning_of_run(store: Store, options: RunOptions, caps: Caps = NO_CAPS) ->
     except ValueError as error:
         raise UsageError(str(error)) from error
     return Beginning(world, setting, models, named_models, prompts)
-
-
-def check_name(name: str | None) -> None:
-    """Raise ValueError if a name is too long for a run."""
-    if name is not None and len(name) > MAX_NAME:
-        raise ValueError(f"--name {name[:MAX_SHOWN_LENGTH]!r}…: a name has at most {MAX_NAME} characters")
 
 
 def absolute_variant(variant: str) -> str:
@@ -207,6 +198,28 @@ def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
     caps = replace(run.caps, **higher)
     _check_prices_are_known(chats_of(run), caps)
     store.runs.update(run.id, caps=json.dumps(asdict(caps)))
+    return store.runs.find(run.id)
+
+
+def change_players(store: Store, run: Run, mix: str) -> Run:
+    """Return a run that others play from its first turn on: one that has no turn of its own yet.
+
+    Raise UsageError for a run that has one, whose next turns a fork may play otherwise, and for one whose
+    players an experiment has planned.
+    """
+    if run.turns > run.forked_at:
+        fork = store.command("fork", run.label, "--turn", run.turns, "--model", mix)
+        raise UsageError(f"--model: run {run.label} has been played by others; `{fork}` goes on in a new run")
+    if cell := cells_of_runs(store).get(run.id):
+        raise UsageError(f"--model: run {run.label} is a game of experiment {cell[0]}, which says who plays")
+    named = read_models(store.home)
+    try:
+        models = deal(run.world, mix, run.setting.agents, named)
+        chosen = check_players(run.world, run.setting, models, named, run.caps)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    with store.playing(run.id):
+        store.runs.change_players(run, models, chosen)
     return store.runs.find(run.id)
 
 

@@ -21,9 +21,9 @@ from hobbes.graphs.run import WHAT_IF, damage_as_database_error, keep_history, o
 from hobbes.nodes.journal import Journal, MemoryJournal
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.turn_state import TurnState, between_turns
-from hobbes.play.playthrough import CHECKPOINTS, meter_of, next_state, states_of
+from hobbes.play.playthrough import meter_of, next_state, states_of
 from hobbes.store.history import past_turns
-from hobbes.store.home import DAMAGE, Store
+from hobbes.store.home import CHECKPOINTS, DAMAGE, Store
 from hobbes.store.recorded_run import Run
 
 RunGraph: TypeAlias = CompiledStateGraph[TurnState, Any, TurnState, TurnState]

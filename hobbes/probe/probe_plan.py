@@ -191,13 +191,11 @@ def _cell(store: Store, number: int, situation: Situation, column: Column, caps:
     if model is None:
         raise UsageError(
             f"a probe needs a model, but {spec} "
-            f"{'' if column.model else f'plays {agent} in run {way.name or way.id} and '}reads no prompt; "
+            f"{'' if column.model else f'plays {agent} in run {way.label} and '}reads no prompt; "
             "name a chat model with --model openai:NAME"
         )
     if agent not in world.actors(state):
-        raise UsageError(
-            f"{column.name}: {agent} does not act in turn {situation.turn} of run {way.name or way.id}"
-        )
+        raise UsageError(f"{column.name}: {agent} does not act in turn {situation.turn} of run {way.label}")
     models = {**way.model_settings, **column.model_settings}
     try:
         check_players(world, setting, {agent: spec}, models, caps)

@@ -128,7 +128,7 @@ def find(store: Store, situation: Situation) -> Situation:
     if situation.agent not in asked:
         agents = ", ".join(asked) or "none"
         raise UsageError(
-            f"{situation.agent!r} does not act in turn {situation.turn} of run {run.name or run.id}; the "
+            f"{situation.agent!r} does not act in turn {situation.turn} of run {run.label}; the "
             f"agents that act: {agents}"
         )
     return situation.model_copy(update={"run": run.id})
@@ -137,7 +137,7 @@ def find(store: Store, situation: Situation) -> Situation:
 def with_run_name(store: Store, situation: Situation) -> Situation:
     """Return a situation with the name of its run, if it has one, which people remember."""
     run = store.runs.find(situation.run)
-    return situation.model_copy(update={"run": run.name or run.id})
+    return situation.model_copy(update={"run": run.label})
 
 
 def pick(

@@ -55,7 +55,7 @@ def reread(store: Store, run: Run) -> Reread:
             now = _record_now(store, run, turn)
         except (ValueError, LookupError) as error:
             raise HobbesError(
-                f"run {run.id}, turn {turn.turn} cannot be read by the current code: "
+                f"run {run.label}, turn {turn.turn} cannot be read by the current code: "
                 f"{type(error).__name__} {error}"
             ) from error
         changed = list(_changed_decisions(turn, now))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.digest import settings_link
-from hobbes.engine.record import Drop, sha256
+from hobbes.engine.record import Drop, canonical, sha256
 from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import HobbesError, UsageError
@@ -55,6 +55,8 @@ from hobbes.store.history import memories_before, state_before, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.worlds import world_named
+
+NO_VALUES: Mapping[str, Any] = {}
 
 NAME_LENGTH = 12
 """Characters of the name of a text."""
@@ -98,18 +100,25 @@ class PinOutcome:
 # --- write
 
 
-def pin_turns(
-    store: Store, run: Run, turns: tuple[int, int], folder: Path, *, prompts: bool = True
+def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
+    store: Store,
+    run: Run,
+    turns: tuple[int, int],
+    folder: Path,
+    *,
+    prompts: bool = True,
+    values: Mapping[str, Any] = NO_VALUES,
 ) -> TurnsPin:
     """Return the turns from the first to the last one of two as a file in `folder` will hold them.
 
-    Without `prompts`, it holds none, and those of the run may have changed since. Raise UsageError if the run
-    does not have these turns, cannot be read, or does not play as recorded now.
+    Without `prompts`, it holds none, and those of the run may have changed since. With other `values` of
+    settings, the turns will be played under these, and still have to come out as they are recorded. Raise
+    UsageError if the run does not have these turns, cannot be read, or does not play as recorded now.
     """
     first, last = turns
     if not 0 <= first <= last < run.turns:
         there = f"has turns 0 to {run.turns - 1}" if run.turns else "has no turns yet"
-        raise UsageError(f"--turns {first}-{last}: run {run.id} {there}")
+        raise UsageError(f"--turns {first}-{last}: run {run.label} {there}")
     try:
         run.check_versions()
         recorded = _recorded_turns(store, run, turns, folder)
@@ -118,10 +127,14 @@ def pin_turns(
     played = play_pin(recorded, folder, prompts=prompts)
     if failed := failure(recorded, played):
         raise UsageError(
-            f"run {run.id} does not play as recorded now ({failed.where}); "
-            f"`{store.command('replay', run.id)}` shows how; play a new run, and pin that"
+            f"run {run.label} does not play as recorded now ({failed.where}); "
+            f"`{store.command('replay', run.label)}` shows how; play a new run, and pin that"
         )
-    return accept_changes(recorded, played)
+    pin = accept_changes(recorded, played)
+    ways = [way.model_copy(update={"settings": {**way.settings, **values}}) for way in pin.ways]
+    under = ", ".join(f"{name}={canonical(value)}" for name, value in values.items())
+    about = f"{pin.about} Played under {under}." if values else pin.about
+    return pin.model_copy(update={"ways": ways, "about": about})
 
 
 def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> TurnsPin:
@@ -164,7 +177,7 @@ def _about(run: Run, turns: tuple[int, int], players: Sequence[str]) -> str:
     """Return what is pinned, and who answered, in two sentences."""
     first, last = turns
     which = f"Turn {first}" if first == last else f"Turns {first} to {last}"
-    return f"{which} of the {run.world.name} run {run.name or run.id}. Answered by {', '.join(players)}."
+    return f"{which} of the {run.world.name} run {run.label}. Answered by {', '.join(players)}."
 
 
 def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:

@@ -158,6 +158,6 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
         return Replayed(divergence.turn, "", divergence)
     except HaltedError as error:
         raise HaltedRunError(
-            f"run {run.id} halts when its answers are read by the current code: {error}"
+            f"run {run.label} halts when its answers are read by the current code: {error}"
         ) from error
     return Replayed(state["turn"], state["digest"], None)

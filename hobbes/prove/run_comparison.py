@@ -77,7 +77,7 @@ def check_same_world(a: Run, b: Run) -> None:
     """Raise UsageError if two runs are runs of different worlds."""
     if a.world.name != b.world.name:
         raise UsageError(
-            f"run {a.id} is a run of {a.world.name} and run {b.id} one of {b.world.name}; "
+            f"run {a.label} is a run of {a.world.name} and run {b.label} one of {b.world.name}; "
             "choose two runs of the same world"
         )
 

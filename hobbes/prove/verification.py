@@ -425,7 +425,7 @@ def _check_figures(store: Store, run: Run) -> Iterator[Fault | Remark]:
     then, today = run.versions.measures, run.world.measures.version
     if then != today:
         formulas = f"other formulas (version {then or 'unknown'}, now {today})"
-        anew = f"`{store.command('measure', run.id)}` works measures and plain table out anew"
+        anew = f"`{store.command('measure', run.label)}` works measures and plain table out anew"
         yield Remark(f"measured by {formulas}, so its figures were not compared; {anew}")
         return
     due = work_out(run.world.measures, StoredHistory(store, run))

@@ -25,7 +25,7 @@ def place_of(
     if event is not None:
         events = stored_turn(store, with_turns(store, run), turn or 0).record.events
         if not 0 <= event < len(events):
-            raise MissingError(f"turn {turn} of run {run.id} has no event {event}; it has {len(events)}")
+            raise MissingError(f"turn {turn} of run {run.label} has no event {event}; it has {len(events)}")
     return Place(run.id, turn, agent, event)
 
 

@@ -308,10 +308,8 @@ def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQu
 
 
 def events_of(run: Run) -> list[str]:
-    """Return what may be chosen of a diary: landmarks, types of events, and what went wrong."""
-    telling = run.world.telling
-    landmarks = (mark.name for mark in telling.landmarks)
-    return [*dict.fromkeys([*landmarks, *telling.events]), FAILED, REJECTED, CORRECTED]
+    """Return what may be chosen of a diary: events, and what went wrong."""
+    return [*run.world.telling.event_names, FAILED, REJECTED, CORRECTED]
 
 
 def check_event(run: Run, event: str, named: str) -> None:

@@ -150,7 +150,7 @@ def _write_page(store: Store, run: Run, turns: Sequence[int], path: Path) -> int
 def _write_moving_board(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:
     """Write the boards of these turns as one SVG that shows them in turn, and return their number."""
     boards = {
-        f"{run.name or run.id}, turn {turn} of {run.turns - 1}": board
+        f"{run.label}, turn {turn} of {run.turns - 1}": board
         for turn in _watched(turns)
         if (board := board_in(run, full_turn(store, run, turn)))
     }

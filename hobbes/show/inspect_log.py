@@ -117,7 +117,7 @@ def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> Ev
                 "lang": run.prompts.lang,
                 **run.setting.config.model_dump(mode="json"),
             },
-            dataset=EvalDataset(name=run.name or run.id, samples=len(samples)),
+            dataset=EvalDataset(name=run.label, samples=len(samples)),
             model=",".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
             config=EvalConfig(),
             packages={"hobbes": run.versions.hobbes},
@@ -158,7 +158,7 @@ def _sample(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> Eval
         output=_output(run, turns[-1].call),
         scores=_scores(run, agent, turns, last),
         metadata={
-            "run": run.name or run.id,
+            "run": run.label,
             "agent": agent,
             "player": run.models.get(agent) or turns[-1].call.reply.player,
             "turns": [_about(turn) for turn in turns],

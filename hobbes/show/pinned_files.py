@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from hobbes.errors import HobbesError, UsageError
 from hobbes.files import check_path
 from hobbes.probe.table import read_probe
 from hobbes.prove.pinned_frequencies import expectation, pin_frequency
-from hobbes.prove.pinned_turns import Failure, pin_turns
+from hobbes.prove.pinned_turns import Failure, failure, pin_turns, play_pin
 from hobbes.prove.pins import FrequencyPin, Pin, TurnsPin, save
 from hobbes.show.both_runs import words
 from hobbes.show.terminal import escape_invisible
@@ -46,14 +46,19 @@ def files_for(name: str, folder: Path) -> Files:
     return files
 
 
-def pin_run(store: Store, run: Run, turns: Sequence[int], files: Files, *, prompts: bool) -> dict[str, Any]:
-    """Write a test of turns; return what is said of it."""
+def pin_run(  # noqa: PLR0913  what is pinned, and how it is checked
+    store: Store, run: Run, turns: Sequence[int], files: Files, values: Mapping[str, Any], *, prompts: bool
+) -> dict[str, Any]:
+    """Write a test of turns; return what is said of it: with other `values` of settings, whether it fails."""
     first, last = turns[0], turns[-1]
     if [*turns] != [*range(first, last + 1)]:
         raise UsageError(f"--turns: pin turns that follow each other, such as {first}-{first + 2}")
-    made = pin_turns(store, run, (first, last), files.test.parent, prompts=prompts)
+    folder = files.test.parent
+    made = pin_turns(store, run, (first, last), folder, prompts=prompts, values=values)
+    failed = failure(made, play_pin(made, folder, prompts=prompts))
     _write(made, files, _text_of_test(made, files, prompts=prompts))
-    return {"run": run.id, "turns": [first, last]}
+    fails = failed and (failed.sentence or failed.where)
+    return {"run": run.id, "turns": [first, last], **({"fails": fails} if values else {})}
 
 
 def pin_probe(store: Store, probe: str, expect: str, column: str | None, files: Files) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Watch:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._bar = _progress()
-        self._task = self._bar.add_task(run.world.name, total=run.setting.config.rounds)
+        self._task = self._bar.add_task(run.world.name, total=run.setting.config.rounds, completed=run.turns)
         self._meter: Meter | None = None
         self._world: dict[str, Any] | None = None
         self._last: tuple[int, float] | None = None
@@ -113,7 +113,8 @@ class CellsWatch(side_by_side.Progress):
 
     def on_cell(self, run: Run) -> None:
         """Take a run that is played now."""
-        self._turns[run.id] = self._bar.add_task(run.name or run.id, total=run.setting.config.rounds)
+        rounds = run.setting.config.rounds
+        self._turns[run.id] = self._bar.add_task(run.label, total=rounds, completed=run.turns)
 
     def on_turn(self, run: str, turns: int) -> None:
         """Take how many turns of a run have been played."""

@@ -52,11 +52,11 @@ def show_questions(store: Store, run: Run) -> None:
     if first.agent == OBSERVER:
         OUT.print(table(f"turn {run.turns}: a person is asked", *columns_and_rows(requests(first))))
     else:
-        how = [(one.agent, store.command("answer", run.id, "--agent", one.agent)) for one in run.questions]
+        how = [(one.agent, store.command("answer", run.label, "--agent", one.agent)) for one in run.questions]
         OUT.print(table(f"turn {run.turns}: people are asked", ("agent", "answers with"), how))
     OUT.print(_fields_table(run, first))
     more = ("--agent", first.agent) if others else ()
-    next_step(store.command("answer", run.name or run.id, *more))
+    next_step(store.command("answer", run.label, *more))
 
 
 def _fields_table(run: Run, question: PersonQuestion) -> RenderableType:

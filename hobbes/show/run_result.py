@@ -51,7 +51,7 @@ def play_run(store: Store, run: Run, *, as_json: bool, asks: bool = False, trace
         with show_run_progress(run) as watch:
             play_out(go_on(store, run, watch.on_turn, watch.on_meter), traced=traced)
     except KeyboardInterrupt:
-        _stopped(f"`{store.command('resume', run.id)}` goes on from here")
+        _stopped(f"`{store.command('resume', run.label)}` goes on from here")
     except HaltedRunError:
         if as_json:
             print_json(result_of(store, run))
@@ -72,7 +72,7 @@ def play_run_and_ask(store: Store, run: Run, *, as_json: bool, traced: bool) -> 
         try:
             answer_in_terminal(store, stored, question)
         except typer.Abort:
-            _stopped(f"`{store.command('answer', run.id)}` asks again")
+            _stopped(f"`{store.command('answer', run.label)}` asks again")
         except HobbesError as error:
             remark(f"hobbes: {error}")
         tainted = play_run(store, store.runs.find(run.id), as_json=as_json, asks=alone, traced=traced)
@@ -136,7 +136,7 @@ def _show_result(store: Store, played: Run, *, asks: bool = False) -> None:
     OUT.print()
     show_board(store, run, looks)
     OUT.print(_main_measures(store, run))
-    name = run.name or run.id
+    name = run.label
     next_step(f"{store.command('trace', name)}   {store.command('view')}")
 
 
@@ -167,5 +167,5 @@ def _main_measures(store: Store, run: Run) -> RenderableType:
         if name in measures
     ]
     title, more = measures_title(store.calls.failures(run.id)["share"]), len(measures) - len(rows)
-    rest = plain(f"{counted(more, 'more measure')}: {store.command('trace', run.name or run.id, '--raw')}")
+    rest = plain(f"{counted(more, 'more measure')}: {store.command('trace', run.label, '--raw')}")
     return Group(table(title, ("measure", "value", "meaning"), rows), *([rest] if more else []))

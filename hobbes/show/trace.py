@@ -115,7 +115,7 @@ def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None
     for agent in agents:
         if agent not in names:
             near = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
-            raise MissingError(f"nobody in run {run.name or run.id} is called {agent!r}{near}")
+            raise MissingError(f"nobody in run {run.label} is called {agent!r}{near}")
 
 
 def named_in(event: Mapping[str, Any], names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -219,7 +219,7 @@ def agent_card(store: Store, run: Run, number: int, agent: str, full: FullTurn |
     if full is None:
         called = _call_card(store, run, number, agent)
         if called is None:
-            raise MissingError(f"there is no call of {agent!r} in turn {number} of run {run.name or run.id}")
+            raise MissingError(f"there is no call of {agent!r} in turn {number} of run {run.label}")
         return {**called, "drops": [], "mends": []}
     if agent == OBSERVER and (ruled := observer_card(store, run, full)):
         return ruled

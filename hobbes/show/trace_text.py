@@ -77,7 +77,7 @@ def trace_card(store: Store, run: Run, number: int, agent: str, *, raw: bool = F
         if raw:
             OUT.print(card("", _raw_parts(shown, looks)))
         else:
-            next_step(store.command("trace", run.name or run.id, number, agent, "--raw"))
+            next_step(store.command("trace", run.label, number, agent, "--raw"))
 
     return Shown(lambda: data, show)
 
@@ -187,7 +187,7 @@ def _written_before(last: Message | None, others: Sequence[str]) -> str:
 
 
 def _title(run: Run, number: int) -> Text:
-    return Text(escape_invisible(f"run {run.name or run.id}, turn {number}"), style="bold")
+    return Text(escape_invisible(f"run {run.label}, turn {number}"), style="bold")
 
 
 def show_turn(title: Text, turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> None:

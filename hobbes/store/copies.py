@@ -2,6 +2,8 @@
 
 import json
 
+from sqlite_utils import Database
+
 from hobbes.store.home import Store
 from hobbes.store.runs import RUNS
 from hobbes.store.schema import TEMPLATES, ensure_agent_turns
@@ -21,14 +23,18 @@ def copy_run(source: Store, target: Store, run: str) -> None:
         _copy_texts(source, target, run)
         _copy_rows(source, target, "runs", "id", run)
         ensure_agent_turns(target.db, source.runs.find(run).world)
-        tables = source.db.execute(
-            "select name from sqlite_master where type = 'table'"
-            " and exists (select 1 from pragma_table_info(sqlite_master.name) where name = 'run')"
-        ).fetchall()
-        for (table,) in tables:
-            if table not in NOT_OF_THE_RUN:
-                target.db.execute(f"delete from {table} where run = ?", [run])  # noqa: S608  names are ours
-                _copy_rows(source, target, table, "run", run)
+        for table in tables_of_runs(source.db):
+            target.db.execute(f"delete from {table} where run = ?", [run])  # noqa: S608  names are ours
+            _copy_rows(source, target, table, "run", run)
+
+
+def tables_of_runs(db: Database) -> list[str]:
+    """Return the tables whose rows belong to runs."""
+    tables = db.execute(
+        "select name from sqlite_master where type = 'table'"
+        " and exists (select 1 from pragma_table_info(sqlite_master.name) where name = 'run')"
+    )
+    return [table for (table,) in tables if table not in NOT_OF_THE_RUN]
 
 
 def _copy_texts(source: Store, target: Store, run: str) -> None:

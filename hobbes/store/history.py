@@ -105,7 +105,7 @@ def stored_turn(store: Store, run: Run, number: int) -> LoggedTurn:
 def missing_turn(run: Run, number: int) -> MissingError:
     """Return the error for a turn that a run does not have, with the turns that it has."""
     there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
-    return MissingError(f"run {run.name or run.id} has no turn {number}; {there}")
+    return MissingError(f"run {run.label} has no turn {number}; {there}")
 
 
 def first_of(run: Run) -> Any:  # noqa: ANN401  a world's own state

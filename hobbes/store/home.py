@@ -28,6 +28,9 @@ from hobbes.store.schema import check_schema, create
 from hobbes.store.turns import Turns
 from hobbes.temporary import temporary
 
+CHECKPOINTS = "checkpoints.db"
+"""The file of the checkpoints in a home."""
+
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
 

@@ -40,14 +40,6 @@ def no_marks(world: AnyWorld) -> Marks:
     return Marks(Counter(), {mark.name: Counter() for mark in world.telling.landmarks})
 
 
-def marks_in(store: Store, run: Run) -> Marks:
-    """Return what is in the turns of a run. Raise DamagedError at a damaged turn."""
-    found = no_marks(run.world)
-    for turn, record in plain_records(store, run):
-        found.add(turn, record, landmarks_among(run.world, record["events"]))
-    return found
-
-
 def plain_records(store: Store, run: Run) -> Iterator[tuple[int, PlainRecord]]:
     """Yield each turn of a run with its record as JSON: to make a record of it takes ten times as long.
 

@@ -123,6 +123,11 @@ class Notes:
                     )
         return note
 
+    def remove(self, run: str) -> None:
+        """Remove all notes of a run."""
+        for note in self.of(run):
+            self.keep(note.place, tags=(), text="")
+
 
 @contextmanager
 def open_notes(folder: Path, *, writes: bool) -> Iterator[sqlite3.Connection]:

@@ -129,6 +129,11 @@ class Run:
     earlier: tuple[Stretch, ...] = ()
     """How the first turns were played, in their order, where not like the others."""
 
+    @property
+    def label(self) -> str:
+        """By what people name it: its name, or its id if it has none."""
+        return self.name or self.id
+
     def kept_calls(self, calls: Sequence[Call]) -> Sequence[Call]:
         """Return the calls to an agent in a turn, none if they failed and are made again: after a halt."""
         repeats = self.status == "halted" or self.setting.config.on_failure == "halt"
@@ -163,8 +168,8 @@ class Run:
         """
         if differences := self.versions.differences(self.world, rules=rules):
             raise HobbesError(
-                f"run {self.id} can be shown and exported, but not resumed, replayed, verified or measured: "
-                f"{differences}"
+                f"run {self.label} can be shown and exported, but not resumed, replayed, verified or "
+                f"measured: {differences}"
             )
 
 

@@ -154,7 +154,7 @@ def measure_anew(store: Store, run: Run) -> WorkedOut:
     """
     run.check_versions()
     if run.status != "finished":
-        raise HobbesError(f"run {run.id} is {run.status}: a run is measured when it has finished")
+        raise HobbesError(f"run {run.label} is {run.status}: a run is measured when it has finished")
     found = work_out(run.world.measures, StoredHistory(store, run))
     with store.playing(run.id), store.db.conn as connection:
         store.figures.keep_worked_out(run, found)

@@ -16,9 +16,9 @@ from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict bef
 
 from hobbes.engine.digest import first_digest
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.record import canonical, compact, sha256
+from hobbes.engine.record import canonical, compact, excerpt, sha256
 from hobbes.engine.turn import RECORD_VERSION
-from hobbes.engine.world import AnyWorld, Setting, make_setting
+from hobbes.engine.world import MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.errors import DamagedError, MissingError, UsageError
 from hobbes.files import CASSETTE_SUFFIX
 from hobbes.nodes.caps import Caps
@@ -112,10 +112,7 @@ class Runs:
             self.check_name(name)
             way = {
                 "config": setting.config.model_dump_json(),
-                "models": compact(models),
-                "model_settings": compact({n: one.to_json() for n, one in model_settings.items()})
-                if model_settings
-                else None,
+                **_players(models, model_settings),
                 "prompts": prompts.variant,
                 "prompts_hash": prompts.hash or None,
                 "lang": prompts.lang,
@@ -158,18 +155,32 @@ class Runs:
             earlier.pop()
         return earlier
 
+    def change_players(self, run: Run, models: Mapping[str, str], model_settings: Models) -> None:
+        """Let a run be played by others from its next turn on; the turns of its parent stay as they were."""
+        players = _players(models, model_settings)
+        with self._db.atomic():
+            row = {**self.row(run.id), **players}
+            earlier = self._earlier(run.id, run.turns, row)
+            row["earlier"] = canonical(earlier) if earlier else None
+            changed = {name: row[name] for name in (*players, "earlier")}
+            update_run(self._db.conn, run.id, {**changed, "column_hashes": compact(column_hashes(row))})
+
     def check_name(self, name: str | None) -> None:
-        """Raise UsageError for a name by which the run could not be found."""
+        """Raise UsageError for a name that is too long, or by which the run could not be found."""
         if name is None:
             return
         if not name:
-            raise UsageError("--name is empty; choose a name, or leave the option out")
+            raise UsageError("the name is empty; choose a name, or leave it out")
+        if len(name) > MAX_NAME:
+            raise UsageError(
+                f"the name {excerpt(name, 80)!r} is too long; a name has at most {MAX_NAME} characters"
+            )
         if name in RESERVED:
-            raise UsageError(f"--name {name!r} is reserved; choose another name")
+            raise UsageError(f"the name {name!r} is reserved; choose another name")
         if name.endswith(CASSETTE_SUFFIX):
-            raise UsageError(f"--name {name!r} looks like a cassette file; choose another name")
+            raise UsageError(f"the name {name!r} looks like a cassette file; choose another name")
         if self.has(name):
-            raise UsageError(f"--name {name!r}: the name is already in use; choose another")
+            raise UsageError(f"the name {name!r} is already in use; choose another")
 
     def has(self, name: str) -> bool:
         """Return whether a run has this name or id."""
@@ -333,6 +344,12 @@ def changed_columns(row: Row) -> list[str]:
     written = RUNS.value(row, "column_hashes")
     pairs = zip_longest(RUN_COLUMNS, written, column_hashes(row))
     return [column for column, then, today in pairs if column and then != today]
+
+
+def _players(models: Mapping[str, str], model_settings: Models) -> dict[str, str | None]:
+    """Return the columns of a run that say who plays it."""
+    settings = {name: one.to_json() for name, one in model_settings.items()}
+    return {"models": compact(models), "model_settings": compact(settings) if settings else None}
 
 
 def _plain_way(row: Mapping[str, Any]) -> Row:

@@ -5,6 +5,7 @@ The description is no part of it, because pytest-recording cannot read a cassett
 """
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -157,6 +158,8 @@ def description_file(path: Path) -> Path:
 
 def read_description(path: Path) -> dict[str, Any]:
     """Return the description of the run in a cassette; raise UsageError if it is missing or damaged."""
+    if not os.path.exists(path):  # noqa: PTH110  Path.exists raises OSError for some names
+        raise UsageError(f"there is no cassette {path}; name another file")
     file = description_file(path)
     content: dict[str, Any] = read_json(file)
     try:

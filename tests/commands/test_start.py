@@ -134,14 +134,14 @@ def test_a_checkout_without_links_says_in_one_line_what_to_do(
     assert len(lines) == 1 or last == "ImportError: ", "only Python shows where it was called"
 
 
-def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: Path) -> None:
+def test_an_interrupt_while_modules_are_imported_is_told_in_one_line(tmp_path: Path) -> None:
     """The first module that the command needs sends the signal of Ctrl-C, which a shell may have ignored."""
     (tmp_path / "typer.py").write_text(
         "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "signal.raise_signal(signal.SIGINT)"
     )
     done = started("--help", path=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "hobbes: stopped\n")
 
 
 def imported(*arguments: str, path: Path) -> set[str]:

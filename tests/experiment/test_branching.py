@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import hobbes
 from hobbes.errors import HaltedRunError, UsageError
 from hobbes.experiment.cost_estimate import estimate
 from hobbes.experiment.experiment_file import ExperimentFile, read_experiment_file
@@ -21,8 +22,6 @@ from hobbes.nodes.caps import Caps
 from hobbes.play.start import RunOptions
 from hobbes.store.experiment_tables import cells_of
 from hobbes.store.home import Store, open_store
-from hobbes.store.marked_turns import marks_in
-from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import HOBBES
 from hobbes.wire.recorder import environment, in_thread
 from hobbes.wire.stand_in import stand_in
@@ -139,16 +138,14 @@ def test_a_run_that_comes_later_gets_the_next_number(after: Store, tmp_path: Pat
     assert found.left_out == ()
 
 
-def test_a_run_without_the_landmark_is_left_out_with_a_line_that_says_so(
+def test_a_run_without_the_event_is_left_out_with_a_line_that_says_so(
     small: Store, tmp_path: Path, cli: Cli
 ) -> None:
     played(small, RunOptions("mining", 3, 1, "policy:guided", name="small.open.calm", values={"rounds": 3}))
     path = written(tmp_path, AFTER.replace("turn = 1", 'turn = "first capture"'))
     runs = [f"small.open.{number}" for number in (1, 2, 3)]
-    turns = {
-        run: marks_in(small, with_turns(small, small.runs.find(run))).landmarks["capture"] for run in runs
-    }
-    first = {run: min(turn for turn, _ in of) for run, of in turns.items()}
+    with hobbes.open(small.home) as home:
+        first = {run: home.run(run).events("capture")[0]["turn"] for run in runs}
     done = cli("experiment", str(path), "--jobs", "1")
     left_out = "small.open.calm: there is no capture in it"
     assert [line for line in done.stderr.splitlines() if line.startswith("left out")] == [
@@ -246,12 +243,12 @@ def test_costs_and_caps_count_what_is_asked_after_the_fork(cli: Cli, opened: Sto
 
 WRONG = {
     "no such run": ('"small.open.*"', '"smal.open.*"', r"\[from\] runs: no run is called 'smal.open.\*'"),
-    "no such landmark": (
+    "no such event": (
         "turn = 1",
         'turn = "first raids"',
-        r"\[from\] turn: mining has no landmark 'raids'; did you mean 'raid'",
+        r"\[from\] turn: mining has no event 'raids'; did you mean 'raid'",
     ),
-    "no turn": ("turn = 1", 'turn = "last"', r"\[from\] turn: write a turn, such as 12, or the first of a "),
+    "no turn": ("turn = 1", 'turn = "last"', r"\[from\] turn: write a turn, such as 12, or the first of an "),
     "a turn before the first": ("turn = 1", "turn = -1", r"\[from\] turn: write a turn, such as 12, or the "),
     "a turn after the last": (
         "turn = 1",

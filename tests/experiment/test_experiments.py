@@ -255,7 +255,7 @@ def expecting(**changed: str) -> str:
 
 WRONG = {
     "an arm named twice": ("[arms.immune]", "[arms.open]", r"is not valid TOML: .*arms.*open"),
-    "an unknown key": ("agents = 3", "agent = 3", r"unknown key 'agent'; the keys are agents, "),
+    "an unknown key": ("seeds = ", "seed = ", r"unknown key 'seed'; did you mean 'seeds'\?$"),
     "an unknown key of an arm": (
         "set = { immunity = 3 }",
         "immunity = 3",
@@ -395,7 +395,7 @@ WRONG = {
     "an unknown key of a hypothesis": (
         'baseline = "open"',
         expecting(arms="immune"),
-        r"\[\[hypothesis\]\] 1: unknown key 'arms'; the keys are against, arm, direction, fac",
+        r"\[\[hypothesis\]\] 1: unknown key 'arms'; did you mean 'arm'",
     ),
     "a hypothesis that is no list": (
         'baseline = "open"',

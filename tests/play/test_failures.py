@@ -6,13 +6,18 @@ from typing import Any
 import pytest
 from starlette.responses import JSONResponse, Response
 
-from hobbes.errors import HobbesError
+from hobbes.errors import HaltedRunError, HobbesError
+from hobbes.nodes.caps import NO_CAPS
+from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
+from hobbes.prove.verification import faults
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+from tests.commands.test_commands import refused
+from tests.conftest import Cli
 from tests.play.test_second_question import Answer, answering
-from tests.small_runs import played
+from tests.small_runs import go, played
 
 
 def completion(content: Any = "{}", finish_reason: str = "stop", **message: Any) -> Response:
@@ -35,7 +40,7 @@ def asked_of(store: Store, answer: Answer, **values: Any) -> Run:
 
 
 FAILURES: list[tuple[str, Answer, str]] = [
-    ("no key", lambda _: JSONResponse({"error": {"message": "who are you"}}, 401), "provider-error"),
+    ("a filter", lambda _: JSONResponse({"error": {"code": "content_filter"}}, 400), "refused"),
     ("an answer cut by its length", lambda _: completion('{"claim": [[0, 0]', "length"), "truncated"),
     ("a whole answer cut behind its end", lambda _: completion('{"claim": [[0, 0]]}', "length"), "truncated"),
     ("a refusal", lambda _: completion(None, refusal="I will not raid"), "refused"),
@@ -91,6 +96,61 @@ def test_where_failures_halt_no_default_is_taken_and_resume_asks_again(opened: S
     attempts = opened.db.execute("select turn, attempt, outcome from calls order by 1, 2").fetchall()
     assert attempts == [(0, 1, "answered"), (1, 1, "provider-error"), (1, 2, "answered"), (2, 1, "answered")]
     assert not opened.figures.result(ended)["tainted"]
+
+
+BEGGING = {"world": "trust", "models": "policy:beggar", "values": {"observer": "openai:a"}}
+"""A game in which a model is asked as the observer only."""
+
+
+def served(*refused: str, status: int = 401) -> Answer:
+    """Refuse the calls whose address has one of these parts."""
+    return lambda address: (
+        JSONResponse({}, status) if any(one in address for one in refused) else completion()
+    )
+
+
+@pytest.mark.parametrize("status", [400, 401, 503])
+@pytest.mark.parametrize("options", [{"models": "openai:a,openai:b,policy:guided"}, BEGGING])
+def test_a_run_whose_models_answer_nothing_in_its_first_turn_halts_before_any_default_action(
+    opened: Store, options: dict[str, Any], status: int
+) -> None:
+    with answering(served("/", status=status)):
+        run = begin(opened, RunOptions(**{"world": "mining", "agents": 3, **options}, name="dead"))
+        for _ in range(2):  # it halts again as long as nothing answers
+            with pytest.raises(
+                HaltedRunError, match=r"^run dead halted: turn 0: openai:. failed 1 call in a row;"
+            ):
+                go(opened, run)
+    halted = opened.runs.find("dead")
+    assert (halted.status, halted.turns, halted.setting.config.on_failure) == ("halted", 0, "default")
+
+
+def test_a_run_goes_on_if_one_model_has_answered_in_its_first_turn(opened: Store) -> None:
+    with answering(served("miner-01", "miner-02")):
+        run = played(opened, RunOptions("mining", 3, models="openai:a*2,openai:b", values={"rounds": 1}))
+    assert opened.figures.result(run)["outcomes"] == {"answered": 1, "provider-error": 2}
+
+
+def test_a_run_that_halted_in_its_first_turn_is_resumed_with_other_players(opened: Store, cli: Cli) -> None:
+    values: dict[str, Any] = {"rounds": 2}
+    parent = played(opened, RunOptions("mining", 2, values=values))
+    with answering(served("/")):
+        fork(opened, parent, ForkOptions(1, "openai:wrong", name="dead"), NO_CAPS)
+        told = str(refused(cli, "resume", "dead"))
+        assert (
+            "`hobbes resume dead` goes on, and with `--model SPEC` by other players; `hobbes delete dead`"
+            in told
+        )
+    with answering(served()):
+        assert cli("resume", "dead", "--model", "openai:right").exit_code == 0
+    run = opened.runs.find("dead")
+    assert (run.at(0).models, {*run.models.values()}) == (parent.models, {"openai:right"})
+    assert list(faults(opened, run)) == []
+    assert cli("replay", "dead").exit_code == 0
+    players = [call.reply.player for call in opened.calls.attempts(run.id, 1)["miner-01"]]
+    assert players == ["openai:wrong", "openai:right"]
+    told = str(refused(cli, "resume", "dead", "--model", "policy:random"))
+    assert "`hobbes fork dead --turn 2 --model policy:random` goes on in a new run" in told
 
 
 def test_an_answer_that_arrived_is_kept_though_another_one_hits_a_bug(

@@ -27,6 +27,7 @@ from hobbes.show.web.run_pages import RunPages
 from hobbes.store.history import StoredHistory
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+from hobbes.store.run_journal import RunJournal
 from hobbes.store.runs import Runs
 from tests.conftest import Cli
 from tests.play.test_caps import model
@@ -231,7 +232,7 @@ def test_a_fork_is_written_whole_or_not_at_all(opened: Store, monkeypatch: pytes
         raise KeyboardInterrupt
 
     run = mining(opened)
-    monkeypatch.setattr("hobbes.play.fork.RunJournal.insert", crash)
+    monkeypatch.setattr(RunJournal, "insert", crash)
     with pytest.raises(KeyboardInterrupt):
         forked(opened, run, 2, answers={"miner-02": PASSING})
     assert [one["id"] for one in opened.figures.of_all_runs()] == [run.id]
@@ -402,8 +403,8 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--turn", "2", "--model", "openai:m"), "OPENAI_API_KEY"),
     (("--turn", "2", "--prompts", "nobody"), "has no variant 'nobody'"),
     (("--turn", "2", "--lang", "fr"), "has no language 'fr'"),
-    (("--turn", "2", "--name", "baseline"), "the name is already in use"),
-    (("--turn", "2", "--name", "k", "--times", "2"), "'k-2': the name is already in use"),
+    (("--turn", "2", "--name", "baseline"), "the name 'baseline' is already in use"),
+    (("--turn", "2", "--name", "k", "--times", "2"), "'k-2' is already in use"),
     (("--turn", "2", "--answer", "miner-01"), "write AGENT=TEXT, or AGENT=@FILE"),
     (("--turn", "2", "--answer", "miner-09={}"), "no such agent acts in turn 2"),
     (("--turn", "2", "--answer", "miner-01=I pass."), "there is no JSON object"),
@@ -416,7 +417,7 @@ def test_of_several_forks_none_is_written_if_one_name_is_taken(cli: Cli, opened:
     mining(opened, name="baseline")
     cli("fork", "baseline", "--turn", "2", "--name", "k-3")
     told = cli("fork", "baseline", "--turn", "2", "--times", "3", "--name", "k").exception
-    assert "--name 'k-3': the name is already in use" in str(told)
+    assert "the name 'k-3' is already in use" in str(told)
     assert len(opened.figures.of_all_runs()) == 2
 
 

@@ -213,12 +213,12 @@ def begs(store: Store, run: Run) -> Iterator[Mapping[str, Any]]:
 
 
 def test_an_observer_that_failed_has_declined_and_is_counted_as_a_failure(opened: Store) -> None:
-    broken = failing({"error-400": 1.0})
+    broken = failing({"filter-400": 1.0})
     with in_thread(broken) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = played(opened, game("openai:policy/all"))
     result = opened.figures.result(run)
-    assert result["outcomes"]["provider-error"] == len(list(begs(opened, run))) > 0
-    assert result["drops"]["observer/no-ruling"] == result["drops"]["read/provider-error"]
+    assert result["outcomes"]["refused"] == len(list(begs(opened, run))) > 0
+    assert result["drops"]["observer/no-ruling"] == result["drops"]["read/refused"]
     assert result["tainted"]
     assert all(event["granted"] == 0 for event in begs(opened, run))
 

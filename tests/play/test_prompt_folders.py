@@ -44,6 +44,21 @@ def test_the_text_of_an_observer_is_a_part_of_the_content(prompts: Path) -> None
     assert load_prompts(WORLDS["trust"], "plain", "en").hash != before
 
 
+@pytest.mark.parametrize(
+    ("world", "variant"), [("mining", "unguided"), ("nations", "diplomacy"), ("trust", "plain")]
+)
+def test_a_copied_variant_needs_no_file_of_the_checkout(
+    cli: Cli, tmp_path: Path, prompts: Path, world: str, variant: str
+) -> None:
+    mine, langs = tmp_path / "far" / "mine", ("en", "zh")
+    before = [load_prompts(WORLDS[world], variant, lang).hash for lang in langs]
+    assert cli("prompts", "copy", world, variant, str(mine)).exit_code == 0
+    shutil.rmtree(prompts / world)
+    assert [load_prompts(WORLDS[world], str(mine), lang).hash for lang in langs] == before
+    again = cli("prompts", "copy", world, str(mine), str(mine)).exception
+    assert isinstance(again, UsageError)
+
+
 def test_a_folder_without_a_slash_is_told_from_a_variant(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

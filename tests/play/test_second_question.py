@@ -99,9 +99,9 @@ def test_it_is_asked_only_if_reask_is_set_and_something_was_rejected(opened: Sto
 
 
 def test_an_agent_without_an_answer_gets_no_follow_up_question(opened: Store) -> None:
-    with answering(lambda _: JSONResponse({}, 400)) as asked:
-        played(opened, request(reask=1))
-    assert asked == ["0/miner-01/1"]
+    with answering(lambda address: SECOND if address.startswith("0/") else BROKEN) as asked:
+        played(opened, request(reask=1, rounds=2))
+    assert asked == ["0/miner-01/1", "1/miner-01/1"]
 
 
 BROKEN = JSONResponse({"error": {"message": "down"}}, 400)

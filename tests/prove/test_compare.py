@@ -420,9 +420,9 @@ def rows_under(text: str, title: str) -> list[list[str]]:
 
 
 def test_failed_calls_diverge_by_their_outcomes(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one call gave no text in either run: in one it was refused, in the other a page came."""
+    """The one call gave no text in either run: in one it was refused, in the other cut off."""
     runs = []
-    for fault in ("refusal", "html-502"):
+    for fault in ("refusal", "empty-length"):
         done = {"0/miner-01/1": fault}
         monkeypatch.setattr(faults, "draw_fault", lambda _s, at, _t, done=done: done.get(at, ANSWER))
         with served({}):
@@ -431,7 +431,7 @@ def test_failed_calls_diverge_by_their_outcomes(opened: Store, monkeypatch: pyte
             )
     told = compare(opened, *runs)
     assert where(told) == (0, "miner-01", "answer")
-    assert told["divergence"]["diff"].endswith("-none: refused\n+none: provider-error\n")
+    assert told["divergence"]["diff"].endswith("-none: refused\n+none: truncated\n")
 
 
 def test_the_comparison_is_printed_as_tables_or_as_one_json_document(opened: Store, cli: Cli) -> None:

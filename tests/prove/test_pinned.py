@@ -1,6 +1,7 @@
 """`hobbes make-test`: recorded turns as a test that plays them again, and what it says if they differ."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -270,6 +271,17 @@ def test_a_failure_begins_with_what_agents_do_otherwise_also_if_prompts_differ(
     assert "(blocked); now miner" in said
     assert said.endswith("(captured)")
     assert where.startswith("turn 0, miner-01: prompt is not as in story.json")
+
+
+def test_a_story_is_checked_under_another_rule_and_its_failure_begins_with_the_board(
+    opened: Store, cli: Cli, pin: Pinned
+) -> None:
+    run = mining(opened, models="policy:raider")
+    pin.make(run, "0-3", "--set", "mine_cap=9")
+    options = ("--turns", "0-3", "--to", str(pin.folder), "--name", "other", "--set", "immunity=9")
+    told = cli("make-test", run.id, *options).stdout.splitlines()[1]
+    assert re.match(r"the test fails: turn 1: expected miner-\d\d raided .*; now miner-", told)
+    assert told.removeprefix("the test fails: ") in pin.session()
 
 
 def test_without_prompts_their_words_may_change_and_nothing_else(

@@ -17,6 +17,7 @@ from hobbes.store.recorded_run import Run
 from tests import faults
 from tests.conftest import Cli
 from tests.faults import ANSWER
+from tests.play.test_second_question import answering
 from tests.small_runs import played
 from tests.wire.test_faults import served
 
@@ -137,7 +138,8 @@ def test_an_unfinished_turn_shows_its_calls(opened: Store, cli: Cli, monkeypatch
 
 def test_the_summary_of_a_run_counts_its_failed_calls(cli: Cli) -> None:
     play = ("run", "mining", "--agents", "1", "--rounds", "1", "--model", "openai:m")
-    done = cli(*play, env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+    with answering(lambda _: "I would rather not."):
+        done = cli(*play)
     assert "1 failed call (100.0%)" in done.stdout
     assert "measures (100.0% of calls failed)" in done.stdout
 

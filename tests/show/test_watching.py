@@ -4,6 +4,7 @@ import asyncio
 import io
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -66,7 +67,8 @@ def test_it_shows_who_is_waited_for_tokens_dollars_and_the_time_left(
 
 def test_a_resumed_run_counts_only_the_turns_that_it_has_seen(opened: Store, clock: list[float]) -> None:
     """It went on after 90 of 100 turns: one turn took 20 s, so nine take three minutes."""
-    watch = Watch(begin(opened, RunOptions("mining", 2, values={"rounds": 100})))
+    watch = Watch(replace(begin(opened, RunOptions("mining", 2, values={"rounds": 100})), turns=90))
+    assert "90/100" in shown(watch)
     for _ in range(2):  # as after damaged checkpoints
         watch.on_turn(after(90))
         assert "left" not in shown(watch)

@@ -147,14 +147,16 @@ async def without_end(sent: list[int], piece: bytes) -> AsyncIterator[bytes]:
 def test_a_body_that_is_too_long_is_recorded_in_bounded_memory_and_plays_as_the_failure_that_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The bound here is a megabyte. The first has no end, the second has 500, the third is packed twice."""
+    """The bound is a megabyte. After an answer, one has no end, one has 500, and one is packed twice."""
     monkeypatch.setattr(chat, "MAX_BODY_BYTES", 2**20)
     sent: list[int] = []
     pack = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)  # with the header of gzip
     first, then = (pack.compress(bytes(2**20)) + pack.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
     bomb = first + then * 499
+    choice = {"message": {"role": "assistant", "content": "{}"}}
     answers = iter(
         [
+            JSONResponse({"choices": [choice]}),
             StreamingResponse(without_end(sent, b" " * 2**16)),
             Response(bomb, headers={"content-encoding": "gzip"}),
             Response(gzip.compress(bomb), headers={"content-encoding": "gzip, gzip"}),
@@ -166,7 +168,7 @@ def test_a_body_that_is_too_long_is_recorded_in_bounded_memory_and_plays_as_the_
 
     server = Starlette(routes=[Route(f"/v1{ENDPOINTS[0]}", answer, methods=["POST"])])
     file = tmp_path / "long.toml"
-    file.write_text(RUN.replace("rounds = 2", "rounds = 3"))
+    file.write_text(RUN.replace("rounds = 2", "rounds = 4"))
     with in_thread(server) as base, environment(OPENAI_API_KEY="none"):
         tracemalloc.start()
         record(file, base, STAND_IN, None)
@@ -176,7 +178,7 @@ def test_a_body_that_is_too_long_is_recorded_in_bounded_memory_and_plays_as_the_
     assert sum(sent) < 50 * chat.MAX_BODY_BYTES  # what the connection buffers included
     assert cassette_of(file).stat().st_size < 100_000
     recorded, now = play_cassette(cassette_of(file))
-    assert now["outcomes"] == recorded["outcomes"] == {"provider-error": 3}
+    assert now["outcomes"] == recorded["outcomes"] == {"answered": 1, "provider-error": 3}
     assert now["digest"] == recorded["digest"]
 
 
@@ -345,9 +347,9 @@ def test_a_damaged_description_is_reported_in_one_line(tmp_path: Path, descripti
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path / "missing.yaml", [])
-    path.unlink()
-    with pytest.raises(UsageError, match=r"cannot read the cassette .*missing\.yaml: No such file"):
-        play_cassette(path)
     path.with_suffix(".json").unlink()
     with pytest.raises(UsageError, match=r"cannot read .*missing\.json: No such file"):
+        play_cassette(path)
+    path.unlink()
+    with pytest.raises(UsageError, match=r"there is no cassette .*missing\.yaml; name another file"):
         play_cassette(path)

@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import HaltedRunError, HobbesError, UsageError
 from hobbes.nodes import call_failures, chat, prompting, secrecy
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.journal import Call
@@ -168,9 +168,9 @@ def each_agent_its_own(answers: list[Response]) -> Iterator[str]:
 
 def calls_answered(store: Store, answers: list[Response], model: str = "openai:m") -> list[Call]:
     """Play one round in which each agent is answered so; return the calls in the order of the agents."""
-    with each_agent_its_own(answers):
-        run = played(store, RunOptions("mining", agents=len(answers), models=model, values={"rounds": 1}))
-    return store.calls.of_turn(run.id, 0)
+    with each_agent_its_own(answers), suppress(HaltedRunError):  # if none of them is an answer
+        played(store, RunOptions("mining", agents=len(answers), models=model, values={"rounds": 1}))
+    return store.calls.of_turn(store.runs.find("last").id, 0)
 
 
 def outcomes(store: Store, answers: list[Response], model: str = "openai:m") -> list[str]:

@@ -67,7 +67,7 @@ class RunPages(Pages):
 
     def _of_run(self, name: str, *words: object, **values: object) -> str:
         """Return a page about the run, with the command that traces what the words name."""
-        command = self.command("trace", self.run.name or self.run.id, *words)
+        command = self.command("trace", self.run.label, *words)
         return self.fill(name, **{"run": self.run, "looks": self.looks, "command": command, **values})
 
     def at_a_turn(self, turn: int | None = None, sheets: Sequence[str] = ()) -> str:
@@ -93,7 +93,9 @@ class RunPages(Pages):
             headline=trace.headline(self.store, run),
             tainted=row["tainted"],
             error=row["error"],
-            people={one.agent: self.command("answer", run.id, "--agent", one.agent) for one in run.questions},
+            people={
+                one.agent: self.command("answer", run.label, "--agent", one.agent) for one in run.questions
+            },
             requests=[request for one in run.questions if one.agent == OBSERVER for request in requests(one)],
             story=story,
             story_lines=lines_near(story.lines, shown, MAX_LINES if self.live else run.turns),
@@ -152,7 +154,7 @@ class RunPages(Pages):
             players=players_of(run.at(number), self.looks),
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=self.looks,
-            command=self.command("trace", run.name or run.id, number),
+            command=self.command("trace", run.label, number),
             commands=self._commands(number),
             note=self.store.notes.at(Place(run.id, number)),
             others=[one for one in notes if one.place != Place(run.id, number)],
@@ -166,7 +168,9 @@ class RunPages(Pages):
         """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
         board = trace.board_in(self.run, self._full_turn(number))
         if board is None:
-            raise MissingError(f"there is no board of turn {number} of run {self.run.id}: it has not ended")
+            raise MissingError(
+                f"there is no board of turn {number} of run {self.run.label}: it has not ended"
+            )
         return svg(board)
 
     def card(self, number: int, agent: str) -> str:
@@ -226,7 +230,7 @@ class RunPages(Pages):
         run = self.run
         if not self.live or number >= run.turns:
             return []
-        name = run.name or run.id
+        name = run.label
         test = re.sub(r"[^\w-]+", "_", f"{name}_{number}")[-MAX_NAME:]
         pinned = ["--turns", number, "--name", test, "--to", "tests"]
         return [

@@ -1,0 +1,65 @@
+"""Remove a run from a home: what needs it, and all that the databases of the home have of it."""
+
+from hobbes.errors import UsageError
+from hobbes.graphs.run import open_checkpoints
+from hobbes.store.copies import tables_of_runs
+from hobbes.store.experiment_tables import cells_of_runs
+from hobbes.store.home import CHECKPOINTS, Store
+from hobbes.store.recorded_run import Run
+from hobbes.store.text_index import NAME as INDEX
+
+PROBES_OF_RUN = """
+select name from probes where exists (
+  select 1 from json_each(iif(json_valid(situations), situations, '[]')) where value ->> 'run' = ?
+)
+"""
+
+REMOVE_UNUSED_TEXTS = """
+delete from texts where hash in (
+  select hash from texts
+  except select system_template from runs
+  except select turn_template from runs
+  except select answer_schema from runs
+  except select atom from runs, json_tree(iif(json_valid(earlier), earlier, '[]'))
+  except select system from calls
+  except select prompt from calls
+  except select system from probe_answers
+  except select prompt from probe_answers
+)
+"""
+
+
+async def remove(store: Store, run: Run) -> None:
+    """Remove a run with its rows, checkpoints and notes, and the texts that nothing else needs.
+
+    Raise UsageError if something needs it, HobbesError if it is being played. The index of the search is
+    removed, too; the next search makes it again.
+    """
+    with store.playing(run.id):
+        _check_it_can_go(store, run)
+        async with open_checkpoints(store.home / CHECKPOINTS) as checkpoints:
+            saver = checkpoints.saver()
+            await saver.setup()
+            await saver.adelete_thread(run.id)
+        (store.folder / INDEX).unlink(missing_ok=True)
+        store.notes.remove(run.id)
+        _remove_rows(store, run)
+
+
+def _check_it_can_go(store: Store, run: Run) -> None:
+    """Raise UsageError, which names them, if forks, an experiment or probes need a run."""
+    needing = [f"fork {row['name'] or row['id']}" for row in store.runs.forks(run.id)]
+    if cell := cells_of_runs(store).get(run.id):
+        needing.append(f"experiment {cell[0]}")
+    needing += [f"probe {name}" for (name,) in store.db.execute(PROBES_OF_RUN, [run.id])]
+    if needing:
+        raise UsageError(f"run {run.label} stays as long as these need it: {', '.join(needing)}")
+
+
+def _remove_rows(store: Store, run: Run) -> None:
+    tables = tables_of_runs(store.db)
+    with store.db.atomic():
+        for table in tables:
+            store.db.execute(f"delete from {table} where run = ?", [run.id])  # noqa: S608  names are ours
+        store.db.execute("delete from runs where id = ?", [run.id])
+        store.db.execute(REMOVE_UNUSED_TEXTS)
