@@ -85,7 +85,7 @@ def test_the_demo_ends_with_commands_that_can_be_typed(
     ready.touch()
     for folder in ("cassettes", "experiments"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    printed = typed("make", "demo", f"BIN={called.parent}", f"READY={ready}", cwd=ROOT, home=home)
+    printed = typed("make", "demo", f"BIN={called.parent}", f"BASE={ready}", cwd=ROOT, home=home)
     commands = re.findall(r"^  (\S.*)$", printed.partition("What to look at next:\n")[2], flags=re.MULTILINE)
     (after_the_run,) = re.findall(r"^next: (.*)$", printed, flags=re.MULTILINE)
     commands += after_the_run.split("   ")

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sys
 from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
@@ -280,10 +279,3 @@ def test_formats_that_do_not_fit_are_refused(cli: Cli, tmp_path: Path) -> None:
     nowhere = str(tmp_path / "none" / "report.md")
     assert isinstance(cli("report", "small", "--format", "md", "--to", nowhere).exception, HobbesError)
     assert isinstance(cli("report", "big").exception, MissingError)
-
-
-def test_without_scipy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.special", None)
-    error = cli("report", "small").exception
-    assert isinstance(error, HobbesError)
-    assert str(error) == "statistics need scipy; install it in the checkout: pip install -e '.[stats]'"
