@@ -90,7 +90,7 @@ def write_fork(  # noqa: PLR0913, PLR0917  what a run begins with, and where
         run = write(store, new, name, caps, fork_of=(parent, turn))
         last = store.turns.copy(parent, turn, run.id)
         store.calls.copy(parent.id, turn, run.id)
-        update_run(store.db.conn, run.id, {"turns": turn, "digest": run.digest_before(turn, last)})
+        update_run(store.connection, run.id, {"turns": turn, "digest": run.digest_before(turn, last)})
         return store.runs.find(run.id)
 
 

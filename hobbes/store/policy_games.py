@@ -168,7 +168,7 @@ def play_purely(store: Store, run: Run) -> None:
         "digest": digest,
         "seconds": time.monotonic() - began,
     }
-    with store.playing(run.id), store.db.conn as connection:
+    with store.playing(run.id), store.connection as connection:
         update_run(connection, run.id, columns)
         keep_row(connection, row)
 
@@ -180,27 +180,27 @@ def with_turns(store: Store, run: Run) -> Run:
     it ends in another digest now.
     """
     played = "select 1 from turns where run = ?"
-    if run.status != "finished" or not run.turns or store.db.execute(played, [run.id]).fetchone():
+    if run.status != "finished" or not run.turns or store.connection.execute(played, [run.id]).fetchone():
         return run
     if run.parent or not is_pure(run.world, run.setting, run.models):
         return run  # its turns have been lost
     # Whoever reads as of one moment reads on as of the moment when the turns are there.
-    if reading := store.db.conn.in_transaction:
-        store.db.conn.rollback()
-    ((only,),) = store.db.execute("pragma query_only")
+    if reading := store.connection.in_transaction:
+        store.connection.rollback()
+    ((only,),) = store.connection.execute("pragma query_only")
     try:
-        store.db.conn.execute("pragma query_only = off")
+        store.connection.execute("pragma query_only = off")
         with store.playing(run.id):
-            if not store.db.execute(played, [run.id]).fetchone():
+            if not store.connection.execute(played, [run.id]).fetchone():
                 play_again(store, run)
     except (sqlite3.OperationalError, PermissionError) as error:
         raise HobbesError(
             f"run {run.id} has no turns yet, and {store.home} cannot be written to play it again: {error}"
         ) from error
     finally:
-        store.db.conn.execute(f"pragma query_only = {only}")
+        store.connection.execute(f"pragma query_only = {only}")
         if reading:
-            store.db.conn.execute("begin")
+            store.connection.execute("begin")
     return run
 
 

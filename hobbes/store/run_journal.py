@@ -87,7 +87,7 @@ class RunJournal:
         """Store the calls that have arrived, in one transaction, unless another of them has done so."""
         if not self._arrived:
             return
-        with self._store.db.conn:
+        with self._store.connection:
             self.insert(self._arrived)
         self._arrived = []
 
@@ -96,7 +96,7 @@ class RunJournal:
 
         Return whether the run still waited for this answer. If it did not, nothing is stored.
         """
-        with self._store.db.conn as connection:
+        with self._store.connection as connection:
             questions = self._store.runs.find(self._run).questions
             if question not in questions:
                 return False
@@ -110,7 +110,7 @@ class RunJournal:
         self, turns: Iterable[tuple[int, str, str, str]], calls: Sequence[Call], found: WorkedOut
     ) -> None:
         """Store the turns (number, record, digest, ledgers), calls and figures of a finished run."""
-        ended, connection = now(), self._store.db.conn
+        ended, connection = now(), self._store.connection
         with connection:
             connection.executemany(INSERT_TURN, (hashed(self._run, *turn, ended) for turn in turns))
             self.insert(calls)
@@ -135,15 +135,15 @@ class RunJournal:
         for row, call in zip(rows, calls, strict=True):
             if not is_program(call.reply.player):
                 texts[row["prompt"]] = call.prompt.turn
-        self._store.db.conn.executemany(INSERT_TEXT, texts.items())
+        self._store.connection.executemany(INSERT_TEXT, texts.items())
         # Values by position are bound twice as fast as values by name.
-        self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*STORED), rows))
+        self._store.connection.executemany(INSERT_CALL, map(itemgetter(*STORED), rows))
         self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
     def turn(self, turn: Logged) -> None:
         """Store a turn, and that the run has it, in one transaction."""
         number, record, digest, ledgers = turn
-        with self._store.db.conn as connection:
+        with self._store.connection as connection:
             row = hashed(self._run, number, record.text, digest, canonical(ledgers), now())
             connection.execute(INSERT_TURN, row)
             connection.execute(

@@ -180,7 +180,7 @@ def test_an_experiment_that_branches_goes_on_after_a_stop(
     stopped = Counter(small.runs.find(run).digest for run in _runs(small))
     small.db.execute("delete from cells where experiment = 'after'")
     small.db.execute("update runs set name = null where name glob 'after.*'")
-    small.db.conn.commit()
+    small.connection.commit()
     play_all(small, path)
     assert Counter(small.runs.find(run).digest for run in _runs(small)) == stopped
     assert play_all(small, path) == []
@@ -202,7 +202,7 @@ def test_a_node_of_a_cluster_plays_forks_with_the_runs_that_they_fork(small: Sto
     elsewhere = {run.name: run.digest for run in map(small.runs.find, _runs(small))}
     small.db.execute("delete from cells where experiment = 'after'")
     small.db.execute("update runs set name = null where name glob 'after.*'")
-    small.db.conn.commit()
+    small.connection.commit()
     play_all(small, tmp_path / "small.toml")
     assert {run.name: run.digest for run in map(small.runs.find, _runs(small))} == elsewhere
 

@@ -181,7 +181,7 @@ def test_each_fault_ends_its_call_as_what_it_was(
         **dict.fromkeys(("thinking-parts", "think-tags"), "trace"),
         **dict.fromkeys(("reasoning-details", "thought-tags"), "summary"),
     }
-    assert KEY not in "\n".join(opened.db.conn.iterdump())
+    assert KEY not in "\n".join(opened.connection.iterdump())
 
 
 def test_a_stalled_call_times_out_and_is_tried_once_more() -> None:

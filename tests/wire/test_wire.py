@@ -238,7 +238,7 @@ def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: S
     first, second = opened.calls.of_turn(run.id, 0)
     assert (first.outcome, second.outcome) == ("answered", "provider-error")
     assert re.search(r"url='.*\(OPENAI_BASE_URL\)", second.reply.error)
-    assert "canary" not in "\n".join(opened.db.conn.iterdump())
+    assert "canary" not in "\n".join(opened.connection.iterdump())
 
 
 def test_what_is_twice_or_empty_in_a_query_is_sent_so(opened: Store) -> None:
