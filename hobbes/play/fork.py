@@ -17,14 +17,8 @@ from hobbes.errors import UsageError
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.players import deal, parse_spec
-from hobbes.nodes.prompting import (
-    PromptSet,
-    fit_to_setting,
-    follow_up_text,
-    load_prompts,
-    system_text,
-    turn_text,
-)
+from hobbes.nodes.prompt_set import PromptSet
+from hobbes.nodes.prompting import fit_to_setting, follow_up_text, load_prompts, system_text, turn_text
 from hobbes.nodes.reading import read
 from hobbes.play.models_file import read_models
 from hobbes.play.start import Beginning, absolute_variant, check_name, check_players, write

@@ -33,7 +33,8 @@ from hobbes.nodes.journal import (
     Reply,
     is_program,
 )
-from hobbes.nodes.prompting import PromptSet, system_text, turn_text
+from hobbes.nodes.prompt_set import PromptSet
+from hobbes.nodes.prompting import system_text, turn_text
 from hobbes.nodes.turn_state import TurnState, state_at
 from hobbes.play.render import prompts_for
 from hobbes.prove.pins import (

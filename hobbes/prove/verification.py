@@ -22,7 +22,7 @@ from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
-from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompt_set import PromptError
 from hobbes.nodes.prompting import content_hash, system_text, turn_text, view_in
 from hobbes.nodes.reading import read
 from hobbes.prove.record_difference import first_differing_part

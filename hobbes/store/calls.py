@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import itemgetter
 from typing import Annotated, Any, NamedTuple
@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, Json
 
 from hobbes.engine.answer import DECISIONS, FoundAs, Outcome
 from hobbes.engine.measures import ratio
+from hobbes.engine.record import sha256
 from hobbes.errors import DamagedError
 from hobbes.graphs.database import named_rows
 from hobbes.nodes.journal import (
@@ -105,6 +106,29 @@ def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
         decided[decision.turn] += 1
         failed[decision.turn] += decision.failed
     return decided, failed
+
+
+def columns_of_call(call: Call, arrived: str, hash_of: Callable[[str], str] = sha256) -> dict[str, Any]:
+    """Return the columns of a call after those that say which one it is (`schema.CALL`)."""
+    reply = call.reply
+    return {
+        "tries": reply.tries,
+        "outcome": call.outcome,
+        "found_as": call.found_as,
+        "model": reply.model,
+        "player": reply.player,
+        "system": hash_of(call.prompt.system),
+        "prompt": sha256(call.prompt.turn),
+        "answer": reply.text,
+        "reasoning": reply.reasoning,
+        "reasoning_source": reply.reasoning_source,
+        "error": reply.error,
+        "tokens_in": reply.tokens_in,
+        "tokens_out": reply.tokens_out,
+        **reply.details._asdict(),
+        "milliseconds": reply.milliseconds,
+        "arrived": arrived,
+    }
 
 
 class Calls:

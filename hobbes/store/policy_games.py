@@ -38,14 +38,12 @@ from hobbes.nodes.journal import (
     Reply,
     make_call,
 )
-from hobbes.nodes.players import PolicyPlayer, parse_spec
 from hobbes.nodes.reading import read
 from hobbes.store.figures import columns_of
 from hobbes.store.history import first_of
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run, ending, observer_asked
 from hobbes.store.reported import RatingsGiven, keep_figures, keep_row, row_of
-from hobbes.store.run_journal import RunJournal
 from hobbes.store.runs import update_run
 from hobbes.store.schema import COUNTS
 
@@ -74,6 +72,8 @@ def pure_turns(
     Let go of a turn before you ask for the next one: Python's garbage collector goes through all that is
     kept.
     """
+    from hobbes.nodes.players import PolicyPlayer, parse_spec  # noqa: PLC0415  who reads a run plays nothing
+
     players = {
         agent: PolicyPlayer(world, parse_spec(world.policies, spec), setting.seed)
         for agent, spec in models.items()
@@ -209,6 +209,8 @@ def play_again(store: Store, run: Run) -> None:
 
     Raise DamagedError if it ends in another digest now, HobbesError if it was played by other rules.
     """
+    from hobbes.store.run_journal import RunJournal  # noqa: PLC0415  who reads a run writes nothing
+
     run.check_versions()
     turns, calls = list[tuple[int, str, str, str]](), list[Call]()
 

@@ -11,11 +11,10 @@ from hobbes.errors import DamagedError, MissingError
 from hobbes.graphs.database import named_rows
 from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings
-from hobbes.store.calls import CALL_JSON, CALL_TYPES
+from hobbes.store.calls import CALL_JSON, CALL_TYPES, columns_of_call
 from hobbes.store.checked_rows import Table
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import HOBBES
-from hobbes.store.run_journal import columns_of_call
 from hobbes.store.runs import now
 from hobbes.store.schema import CALL, insertion
 from hobbes.worlds import world_named

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from operator import itemgetter
@@ -12,7 +12,7 @@ from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.measures import WorkedOut
 from hobbes.engine.record import canonical, sha256
 from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program, last_answer
-from hobbes.store.calls import INSERT_CALL, STORED
+from hobbes.store.calls import INSERT_CALL, STORED, columns_of_call
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run
 from hobbes.store.row_hashes import call_hash
@@ -21,29 +21,6 @@ from hobbes.store.schema import insertion
 from hobbes.store.turns import INSERT_TURN, hashed
 
 INSERT_TEXT = insertion("insert or ignore", "texts", ("hash", "text"))
-
-
-def columns_of_call(call: Call, arrived: str, hash_of: Callable[[str], str] = sha256) -> dict[str, Any]:
-    """Return the columns of a call after those that say which one it is (`schema.CALL`)."""
-    reply = call.reply
-    return {
-        "tries": reply.tries,
-        "outcome": call.outcome,
-        "found_as": call.found_as,
-        "model": reply.model,
-        "player": reply.player,
-        "system": hash_of(call.prompt.system),
-        "prompt": sha256(call.prompt.turn),
-        "answer": reply.text,
-        "reasoning": reply.reasoning,
-        "reasoning_source": reply.reasoning_source,
-        "error": reply.error,
-        "tokens_in": reply.tokens_in,
-        "tokens_out": reply.tokens_out,
-        **reply.details._asdict(),
-        "milliseconds": reply.milliseconds,
-        "arrived": arrived,
-    }
 
 
 class RunJournal:

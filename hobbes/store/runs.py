@@ -23,7 +23,7 @@ from hobbes.files import CASSETTE_SUFFIX
 from hobbes.graphs.database import named_rows
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
-from hobbes.nodes.prompting import PromptSet, bound
+from hobbes.nodes.prompt_set import PromptSet, bound
 from hobbes.store.checked_rows import Table
 from hobbes.store.command_line import command
 from hobbes.store.damage import damage_error

@@ -11,11 +11,11 @@ import pytest
 
 from hobbes.errors import HobbesError, UsageError
 from hobbes.experiment.frozen import frozen_plan
-from hobbes.experiment.report import stored_file
+from hobbes.experiment.stored_files import stored_file
 from hobbes.improve.adapter import ProbeAdapter
 from hobbes.improve.advice import advice_of, write_candidate
 from hobbes.improve.improvement import read_improvement
-from hobbes.nodes.prompting import ROOT
+from hobbes.nodes.prompt_set import ROOT
 from hobbes.play.start import Beginning, RunOptions, beginning_of_run
 from hobbes.probe.table import read_probe
 from hobbes.store.home import Store

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from hobbes.errors import HaltedRunError, UsageError
 from hobbes.nodes.caps import NO_CAPS, Caps, Spent
-from hobbes.nodes.prompting import ROOT
+from hobbes.nodes.prompt_set import ROOT
 from hobbes.play.start import RunOptions, begin
 from hobbes.probe.asker import asking, kept_calls, missing
 from hobbes.probe.column_comparison import Interval

@@ -25,7 +25,7 @@ from hobbes.nodes import call_failures, chat
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.prompt_set import PromptSet
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store, open_store
