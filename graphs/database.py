@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,3 +29,14 @@ def named_rows(
     cursor = connection.execute(sql, values)
     names = [name for name, *_ in cursor.description]
     return (dict(zip(names, row, strict=True)) for row in cursor)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Write all or nothing; what begins within another transaction is part of it."""
+    if connection.in_transaction:
+        yield
+        return
+    with connection:
+        connection.execute("begin")
+        yield

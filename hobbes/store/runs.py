@@ -20,7 +20,7 @@ from hobbes.engine.turn import RECORD_VERSION
 from hobbes.engine.world import AnyWorld, Setting, make_setting
 from hobbes.errors import DamagedError, MissingError, UsageError
 from hobbes.files import CASSETTE_SUFFIX
-from hobbes.graphs.database import named_rows
+from hobbes.graphs.database import named_rows, transaction
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.prompt_set import PromptSet, bound
@@ -29,7 +29,7 @@ from hobbes.store.command_line import command
 from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import HOBBES, PersonQuestion, Run, Stretch, Versions
 from hobbes.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
-from hobbes.store.schema import COUNTS, TEMPLATES, for_writing
+from hobbes.store.schema import COUNTS, TEMPLATES, insertion
 from hobbes.worlds import world_named
 
 Row = dict[str, Any]
@@ -106,7 +106,7 @@ class Runs:
         A fork begins at the turn that stands beside its parent. Its first turns are copied by `Turns`.
         """
         run = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)
-        with for_writing(self._connection).atomic() as db:
+        with transaction(self._connection):
             texts = [self.add_text(text) for text in (prompts.system, prompts.turn, prompts.schema)]
             # The first text locks the database for other writers, so the name stays free until it is used.
             self.check_name(name)
@@ -142,7 +142,8 @@ class Runs:
                 "turn": turn,
                 "earlier": canonical(earlier) if earlier else None,
             }
-            db.table("runs").insert({**row, "column_hashes": compact(column_hashes(row))})
+            row["column_hashes"] = compact(column_hashes(row))
+            self._connection.execute(insertion("insert", "runs", [*row]), [*row.values()])
         return run
 
     def _earlier(self, parent: str, turn: int, way: Mapping[str, Any]) -> list[Row]:

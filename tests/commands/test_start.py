@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.pages import LOCAL
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,14 +20,16 @@ INTERRUPTED = 130
 
 SLOW = {
     "aiohttp",
+    "aiosqlite",
     "hobbes.engine",
-    "hobbes.graphs",
+    "hobbes.graphs.run",
+    "hobbes.nodes",
+    "hobbes.nodes.players",
     "jinja2",
     "langchain_core",
     "langchain_openai",
     "langgraph",
     "langsmith",
-    "hobbes.nodes",
     "numpy",
     "openai",
     "pandas",
@@ -40,6 +43,23 @@ SLOW = {
     "vcr",
 }
 """Packages that take long to import, or import others that do."""
+
+READING = {"hobbes.engine", "hobbes.nodes", "pydantic", "rich"}
+
+PLAYING = {"aiosqlite", "hobbes.graphs.run", "hobbes.nodes.players", "langchain_core", "langgraph"}
+
+COMMANDS = """\
+from hobbes.cli import app
+for line in {}:
+    app(line.split(), standalone_mode=False)
+"""
+
+FIRST_PAGE = f"""\
+from hobbes.show.web.server import *
+from starlette.testclient import TestClient
+with TestClient(site(Path("home"), "127.0.0.1"), base_url="{LOCAL}") as visitor:
+    assert visitor.get("/").status_code == 200
+"""
 
 
 def started(*arguments: str, path: Path) -> "subprocess.CompletedProcess[str]":
@@ -146,31 +166,34 @@ def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: P
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
 
 
-def imported(*arguments: str, path: Path) -> set[str]:
-    """Return the names of the modules that a command imports."""
-    report = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
-    (path / "usercustomize.py").write_text(report)
-    (path / "sitecustomize.py").write_text(report)
-    done = started(*arguments, path=path)
-    assert done.returncode == 0
-    assert done.stdout
-    return set(done.stderr.split())
-
-
-def test_help_waits_for_no_package_that_is_slow_to_import(tmp_path: Path) -> None:
-    assert not imported("--help", path=tmp_path) & SLOW
-
-
-def test_a_run_of_policies_imports_no_client_of_models_and_no_other_world(tmp_path: Path) -> None:
-    words = ("run", "mining", "--rounds", "1", "--agents", "2", "--json", "--home", str(tmp_path / "home"))
-    modules = imported(*words, path=tmp_path)
-    assert "hobbes.engine.mining.world" in modules
-    needless = {
-        "hobbes.engine.nations.world",
-        "hobbes.engine.trust.world",
-        "json_repair",
-        "langchain_openai",
-        "openai",
-    }
-    needless |= {"aiohttp", "hobbes.nodes.chat", "starlette", "vcr"}
-    assert not modules & needless
+@pytest.mark.parametrize(
+    ("code", "may"),
+    [
+        (COMMANDS.format(["--help"]), set()),
+        (COMMANDS.format(["runs", "trace last", "trace last 0 miner-01", "search gold", "notes"]), READING),
+        (COMMANDS.format(["verify last"]), {*READING, "jinja2"}),
+        (FIRST_PAGE, {*READING, "hobbes.nodes.players", "jinja2", "starlette", "uvicorn"}),
+        (
+            COMMANDS.format(["run mining --rounds 1 --agents 2 --model policy:guided"]),
+            {*READING, *PLAYING, "jinja2", "langsmith", "tenacity"},
+        ),
+    ],
+    ids=["help", "readers", "verify", "first page", "run"],
+)
+def test_a_command_imports_no_library_that_it_does_not_need(
+    code: str, may: set[str], cli: Cli, tmp_path: Path
+) -> None:
+    cli("run", "mining", "--rounds", "1", "--agents", "2", "--name", "small")
+    cli("search", "gold")  # makes the index
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules, file=sys.stderr)"],
+        cwd=tmp_path,
+        env={**os.environ, "HOBBES_HOME": "home", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    modules = set(done.stderr.split())
+    assert modules & SLOW <= may
+    assert not modules & {"hobbes.engine.nations.world", "hobbes.engine.trust.world"} or code == FIRST_PAGE
