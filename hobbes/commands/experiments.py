@@ -224,7 +224,7 @@ def experiments(home: options.Home = options.HOME, as_json: options.AsJson = Fal
     """
     from rich.text import Text
 
-    from hobbes.experiment.stored_files import overview
+    from hobbes.experiment.experiment_file import overview
     from hobbes.show.terminal import OUT, print_json, say, table
 
     with options.open_home(home) as store:

@@ -18,17 +18,13 @@ from hobbes.experiment.arm_comparison import (
     of_hypothesis,
     weighted_sum,
 )
-from hobbes.experiment.experiment_file import NULL, ExperimentFile, From, parts_of
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, From, parts_of, stored_file
 from hobbes.experiment.failures import Failing, fail_equally, failing
 from hobbes.experiment.findings import Findings, findings
 from hobbes.experiment.frozen import FrozenPlan, frozen_plan
 from hobbes.experiment.ranking import Rankings, Seat, rankings
 from hobbes.experiment.statistics import Mean, check_installed, means_of, to_json
-from hobbes.experiment.stored_files import stored_file
-from hobbes.store.experiment_tables import (
-    BegunCell,
-    cells_of,
-)
+from hobbes.store.experiment_tables import BegunCell, cells_of
 from hobbes.store.home import Store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.reported import SCOPES, Figures, figures_of

@@ -29,15 +29,7 @@ from hobbes.engine.record import JsonObject, canonical
 from hobbes.engine.turn import Turn, answer_fields, judge, play_turn, question_of, views
 from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.errors import DamagedError, HobbesError
-from hobbes.nodes.journal import (
-    TURN_QUESTION,
-    Address,
-    Call,
-    PlayerKind,
-    Prompt,
-    Reply,
-    make_call,
-)
+from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.reading import read
 from hobbes.store.figures import columns_of
 from hobbes.store.history import first_of

@@ -11,13 +11,12 @@ import pytest
 
 from hobbes.errors import HaltedRunError, UsageError
 from hobbes.experiment.cost_estimate import estimate
-from hobbes.experiment.experiment_file import ExperimentFile, read_experiment_file
+from hobbes.experiment.experiment_file import ExperimentFile, read_experiment_file, stored_file
 from hobbes.experiment.frozen import frozen_plan
 from hobbes.experiment.games import Ways, play_experiment, runs_of
 from hobbes.experiment.origins import with_bases
 from hobbes.experiment.plan import Cell, Plan, plan
 from hobbes.experiment.report import report
-from hobbes.experiment.stored_files import stored_file
 from hobbes.nodes.caps import Caps
 from hobbes.play.start import RunOptions
 from hobbes.store.experiment_tables import cells_of

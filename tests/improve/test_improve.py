@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hobbes.errors import HobbesError, UsageError
+from hobbes.experiment.experiment_file import stored_file
 from hobbes.experiment.frozen import frozen_plan
-from hobbes.experiment.stored_files import stored_file
 from hobbes.improve.adapter import ProbeAdapter
 from hobbes.improve.advice import advice_of, write_candidate
 from hobbes.improve.improvement import read_improvement
