@@ -118,18 +118,13 @@ def call(*words: object, **options: Any) -> str:
 def required(*waiting: str) -> dict[str, Distribution]:
     """Return the distributions that these need, such as `hobbes[stats]`, by name; they are among them."""
     found: dict[str, Distribution] = {}
-    done: set[tuple[str, str]] = set()
-    requirements = [Requirement(one) for one in waiting]
-    for one in requirements:
-        name = canonicalize_name(one.name)
-        found[name] = distribution(name)
-        for extra in {"", *one.extras}:
-            if (name, extra) not in done:
-                done.add((name, extra))
-                further = map(Requirement, found[name].requires or ())
-                requirements += [
-                    need for need in further if not need.marker or need.marker.evaluate({"extra": extra})
-                ]
+    needs = [Requirement(one) for one in waiting]
+    for need in needs:  # they become more
+        one = found[canonicalize_name(need.name)] = distribution(need.name)
+        for further in map(Requirement, one.requires or ()):
+            known = [{"extra": extra} for extra in {"", *need.extras}]
+            if further not in needs and (not further.marker or any(map(further.marker.evaluate, known))):
+                needs.append(further)
     return found
 
 
