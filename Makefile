@@ -3,19 +3,29 @@
 
 PY ?= python3
 BIN := .venv/bin
+UV := $(or $(shell command -v uv),$(BIN)/uv)
+INSTALL := $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt
+BASE := .venv/base
 READY := .venv/ready
 
 help: ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-setup: $(READY) ## make .venv with the pinned versions
+setup: $(READY) ## make .venv with the pinned versions of all that the tests need
 
-$(READY): pyproject.toml constraints.txt
+$(BASE): pyproject.toml constraints.txt
 	@$(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hobbes needs Python 3.11 or newer: make PY=python3.11 ..."; exit 2; }
 	@$(PY) -c 'import sys; from hobbes.links import missing_links; sys.exit(missing_links())'
-	@echo "setting up .venv (once, a few minutes)"
+	@echo "making .venv, with $$($(PY) --version)"
 	@$(PY) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@test -x $(UV) || { echo "bringing uv, which installs the rest"; $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt uv; }
+	@echo "installing hobbes and what it needs: about 80 packages, 180 MB (10 seconds or so)"
+	@$(INSTALL) -e .
+	@touch $(BASE)
+
+$(READY): $(BASE)
+	@echo "adding what the tests need: about 105 packages, 1 GB (half a minute or so)"
+	@$(INSTALL) -e '.[dev]'
 	@touch $(READY)
 
 test: $(READY) ## run the whole test suite, the network blocked
@@ -31,7 +41,7 @@ check: $(READY) ## lint, types, floors, tests
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory test
 
-demo: $(READY) ## show a broken promise of a language model, and play a run of scripted policies
+demo: $(BASE) ## show a broken promise of a language model, and play a run of scripted policies
 	@$(BIN)/hobbes demo
 
 record: $(READY) ## record the cassettes anew: the stand-in server, or OPENAI_BASE_URL and MODEL

@@ -170,7 +170,7 @@ def _copied(store: Store, file: Path) -> None:
             store.db.table("reported").insert(
                 kept | {"run": new["id"], "measures": _altered(kept["measures"], rng)}
             )
-            with store.db.conn:
+            with store.connection:
                 add_cell(store, "many", arm, cell.seed, new["id"])
 
 

@@ -45,7 +45,7 @@ Rating = Annotated[int, Field(ge=MIN_RATING, le=MAX_RATING)]
 class ReflectionFields(BaseModel):
     """The schema of these fields, for the action models of the worlds."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     reasoning: str = Field("", description="Why you decide so, briefly")
     summary_last_turn: str = Field(

@@ -46,7 +46,7 @@ Percent: TypeAlias = Annotated[int, BeforeValidator(_no_fraction), Field(ge=0, l
 class Config(BaseModel):
     """The settings that every world has; each world adds its own. Unknown names are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     rounds: int = Field(ge=1, le=100_000, description="turns to play")
     feedback: bool = Field(

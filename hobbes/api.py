@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
-from hobbes.errors import DamagedError, MissingError
+from hobbes.errors import DamagedError, MissingError, needs_extra
 from hobbes.nodes.journal import Prompt
 from hobbes.show.trace import agent_card, full_turn
 from hobbes.store.command_line import usual_home
@@ -156,7 +156,8 @@ class Home:
         It has the columns of the table `calls` (docs/data.md, Exports). Raise ImportError if pandas is not
         installed.
         """
-        pd = _pandas()
+        with needs_extra("pandas", "DataFrames"):
+            import pandas as pd  # noqa: PLC0415  slow to import
         frames = [run.table("calls") for run in (self.runs() if runs is None else runs)]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
@@ -255,7 +256,8 @@ class Run:
 
         Raise MissingError if there is no such table, ImportError if pandas is not installed.
         """
-        pd = _pandas()
+        with needs_extra("pandas", "DataFrames"):
+            import pandas as pd  # noqa: PLC0415  slow to import
         played = self._stored
         with self._store.as_of_now():
             table = table_of(self._store, played, name)
@@ -343,12 +345,3 @@ class AgentTurn:
     """What the agent remembered; empty for the observer."""
     memory_after: Json
     """What the agent remembers from now on; empty for the observer."""
-
-
-def _pandas() -> Any:  # noqa: ANN401  a module, which carries no types
-    """Return pandas; raise ImportError with a hint if it is not installed."""
-    try:
-        import pandas as pd  # noqa: PLC0415  it is optional
-    except ImportError as error:
-        raise ImportError("DataFrames need pandas; install it: pip install pandas") from error
-    return pd

@@ -1,5 +1,8 @@
 """Errors for people: one line that says what is wrong and what to do. Any other exception is a bug."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class HobbesError(Exception):
     """The request is valid, but cannot be carried out: exit code 1."""
@@ -23,3 +26,16 @@ class UsageError(HobbesError):
 
 class MissingError(UsageError, LookupError):
     """There is no such home, run, turn, agent or table: exit code 2."""
+
+
+class ExtraError(HobbesError, ImportError):
+    """Something needs a library that an extra of the package brings: exit code 1."""
+
+
+@contextmanager
+def needs_extra(extra: str, what: str) -> Iterator[None]:
+    """Import libraries of an extra. Raise ExtraError, which says how to install it, if one is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ExtraError(f"{what} need more than is installed: pip install 'hobbes[{extra}]'") from error

@@ -60,7 +60,8 @@ from hobbes.nodes.journal import (
 )
 from hobbes.nodes.models import OPENAI, ModelSettings, server_address
 from hobbes.nodes.pace import Pace
-from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
+from hobbes.nodes.prompt_set import PromptSet
+from hobbes.nodes.prompting import approximate_tokens, turn_text
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.reading import read
 from hobbes.nodes.responses import completion_of, responses_request

@@ -12,7 +12,8 @@ from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.record import Drop, Mend, excerpt
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.nodes.journal import Prompt, Reply
-from hobbes.nodes.prompting import PromptSet, follow_up_text, rejection_in_words
+from hobbes.nodes.prompt_set import PromptSet
+from hobbes.nodes.prompting import follow_up_text, rejection_in_words
 
 MAX_REJECTIONS = 20
 """How many rejections are shown, so that the prompt stays bounded whatever the agent answered."""

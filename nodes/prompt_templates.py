@@ -16,13 +16,10 @@ from jinja2.nodes import Template as Tree
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from hobbes.engine.record import Json, compact
+from hobbes.nodes.prompt_set import PromptError
 
 # Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
-class PromptError(ValueError):
-    """A prompt cannot be used. The message is one line for the person who edits it."""
 
 
 def _environment() -> ImmutableSandboxedEnvironment:

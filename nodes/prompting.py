@@ -9,9 +9,8 @@ docs/prompts.md describes both for people who edit prompts.
 import json
 import os
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import chain, takewhile
 from pathlib import Path
@@ -25,11 +24,23 @@ from hobbes.engine.memory import Memory, in_words, reason
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import Drop, Json, JsonObject, canonical, sha256
 from hobbes.engine.reflection import REPORTS, TEXTS
-from hobbes.engine.turn import meanings, play_turn, view_of
+from hobbes.engine.turn import play_turn, view_of
 from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config, Setting, make_setting
-from hobbes.nodes.file_content import FileError, real_path, text_of
-from hobbes.nodes.prompt_templates import (
+from hobbes.nodes import prompt_set
+from hobbes.nodes.file_content import real_path
+from hobbes.nodes.prompt_set import (
     PromptError,
+    PromptSet,
+    bound,
+    exists,
+    fixed_values,
+    folder_of,
+    is_path,
+    name_of,
+    template_text,
+    text_if_any,
+)
+from hobbes.nodes.prompt_templates import (
     ViewPart,
     check_placeholders,
     one_line_json,
@@ -37,12 +48,6 @@ from hobbes.nodes.prompt_templates import (
     reads_files,
     render,
 )
-
-ROOT = Path(__file__).resolve().parents[1] / "prompts"
-"""The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md.
-
-A variant with a slash in its name is the path of any other folder that holds these files.
-"""
 
 SHIPPED = "shipped"
 """What stands for the wordings of a world in a list of prompts."""
@@ -61,59 +66,10 @@ _ABOUT = re.compile(r"\{# (about|advice|rewords|untold): (.+?) #\}")
 _DATA = frozenset({"code", "detail"})
 """What an entry of the feedback has for programs; a prompt has the words that are made of it."""
 
-MAX_TEMPLATE_LENGTH = 1_000_000
-"""The most bytes of a template file."""
-
-
-@dataclass(frozen=True, slots=True)
-class PromptSet:
-    """One variant of a world's prompts in one language, loaded completely; rendering reads no file."""
-
-    world: str
-    variant: str
-    """Its name, or the path of its folder as it was given."""
-    lang: str
-    system: str
-    """The template of the system text."""
-    turn: str
-    """The template of the turn text."""
-    schema: str
-    """The JSON schema of the world's answers, compact."""
-    observer: str = ""
-    """The system text of the observer, if it is a model: observer.<lang>.md, filled in."""
-    hash: str = ""
-    """The content hash of the variant in this language: of its templates, with what they include. Empty for a
-    run of an earlier version of hobbes."""
-    fixed: Mapping[str, Json] = field(default_factory=dict, compare=False)
-    """What both templates are filled in with in all turns of a run: its settings, `agents` and `schema`."""
-    viewer_key: str = field(default="you", compare=False)
-    """The key under which a view names its agent."""
-    sentences: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """What each code of a rejection or correction means, in the language of the prompts."""
-
-    @property
-    def identity(self) -> dict[str, str]:
-        """What tells these prompts from others: variant, language and content hash."""
-        return {"variant": self.variant, "lang": self.lang, "hash": self.hash}
-
-    def place(self, part: str) -> str:
-        """Name the file of one part, `system` or `turn`."""
-        return name_of(folder_of(self.world, self.variant) / f"{part}.{self.lang}.md")
-
-
-def is_path(variant: str) -> bool:
-    """Return whether a variant is the path of a folder rather than a name."""
-    return "/" in variant or os.sep in variant
-
-
-def folder_of(world_name: str, variant: str) -> Path:
-    """Return the folder of a variant; a relative path starts at the working directory."""
-    return Path(variant) if is_path(variant) else ROOT / world_name / variant
-
 
 def variants(world: AnyWorld) -> tuple[str, ...]:
     """Return the variants of a world: those of this checkout, and the path of its default if it is one."""
-    names = {file.parent.name for file in (ROOT / world.name).glob("*/*.md")}
+    names = {file.parent.name for file in (prompt_set.ROOT / world.name).glob("*/*.md")}
     default = world.prompts(default_setting(world).config)
     return (*sorted(names), *([default] if is_path(default) else []))
 
@@ -210,39 +166,6 @@ def _check_told(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> N
         )
 
 
-def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:
-    """Return prompts with what all turns of a run in this setting have in common."""
-    return replace(
-        prompts,
-        fixed=fixed_values(prompts, setting),
-        viewer_key=world.viewer_key,
-        sentences={**meanings(world), **_sentences_in(prompts.world, prompts.lang)},
-    )
-
-
-def fixed_values(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
-    """Return what both templates are filled in with in all turns of a run."""
-    return {
-        **setting.config.model_dump(mode="json"),
-        "agents": len(setting.agents),
-        "schema": prompts.schema,
-    }
-
-
-def _sentences_in(world: str, lang: str) -> Mapping[str, str]:
-    """Return the sentences of words.<lang>.toml, by code; none if the world has no such file.
-
-    Raise PromptError if it cannot be read or is not a table of texts.
-    """
-    file = ROOT / world / f"words.{lang}.toml"
-    if not _exists(file):
-        return {}
-    try:
-        return {str(code): str(sentence) for code, sentence in tomllib.loads(template_text(file)).items()}
-    except tomllib.TOMLDecodeError as error:
-        raise PromptError(f"{name_of(file)}: {error}") from error
-
-
 def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
     """Yield the files of a variant, with those that it includes. Raise PromptError if one cannot be read."""
     folder = folder_of(world.name, variant)
@@ -257,7 +180,7 @@ def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
 def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
     """Return the text of an observer that is a model: in the folder of the variant, or shared by variants."""
     file = folder / f"observer.{lang}.md"
-    return file if _exists(file) else _shared_file(world, folder, file.name)
+    return file if exists(file) else _shared_file(world, folder, file.name)
 
 
 def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
@@ -386,7 +309,7 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
 
     Raise PromptError if the language has no such template or the template names an unknown placeholder.
     """
-    file = ROOT / f"follow_up.{lang}.md"
+    file = prompt_set.ROOT / f"follow_up.{lang}.md"
     values = {"answer": answer, "refused": rejections, "turn": turn}
     return render(partial(name_of, file), _read_template(file, values.keys()).rstrip(), values)
 
@@ -432,12 +355,8 @@ def _check_folder(folder: Path) -> None:
 
 def _shared_file(world: AnyWorld, folder: Path, name: str) -> Path:
     """Return the file that variants share: in the folder above the variant's, else in prompts/<world>/."""
-    above, of_world = above_folder(folder) / name, ROOT / world.name / name
-    return of_world if _exists(of_world) and not _exists(above) else above
-
-
-def _exists(file: Path) -> bool:
-    return os.path.exists(file)  # noqa: PTH110  Path.exists raises OSError for such a name
+    above, of_world = above_folder(folder) / name, prompt_set.ROOT / world.name / name
+    return of_world if exists(of_world) and not exists(above) else above
 
 
 def above_folder(folder: Path) -> Path:
@@ -462,22 +381,6 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
             f'{name_of(file)}: write {{% include "FILE" %}}, FILE in {shared}, without further includes'
         )
     return text
-
-
-def template_text(file: Path) -> str:
-    """Return the text of a template file. Raise PromptError if it cannot be read."""
-    try:
-        return text_of(file, MAX_TEMPLATE_LENGTH)
-    except FileError as error:
-        raise PromptError(f"{name_of(file)}: {error}") from error
-
-
-def text_if_any(file: Path) -> str:
-    """Return the text of a template file, empty if it cannot be read."""
-    try:
-        return template_text(file)
-    except PromptError:
-        return ""
 
 
 def _read_template(file: Path, known: Collection[str]) -> str:
@@ -567,8 +470,3 @@ def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator
         case {"type": "object", "properties": fields}:
             ends = {name: list(_ends(field, definitions)) for name, field in fields.items()}
             yield from ({name: values[k] for name, values in ends.items() if values} for k in (0, -1))
-
-
-def name_of(file: Path) -> str:
-    """Return the name of a file as people say it: from the checkout, or as it was given."""
-    return (file.relative_to(ROOT.parent) if file.is_relative_to(ROOT) else file).as_posix()

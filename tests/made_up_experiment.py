@@ -60,7 +60,7 @@ def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[
             figures = {"measures": json.dumps({"output": [value, None, None]}), "over_time": "{}"}
             lists = dict.fromkeys(("winners", "ratings"), "[]")
             store.db.table("reported").insert({"run": name, **figures, **lists})
-            with store.db.conn:
+            with store.connection:
                 add_cell(store, "made", arm, seed, name)
 
 
@@ -69,4 +69,4 @@ def measured_too(store: Store, run: str, measure: str, *of_scopes: float | None)
     (text,) = next(iter(store.db.execute("select measures from reported where run = ?", [run])))
     measures = json.loads(text) | {measure: of_scopes}
     store.db.execute("update reported set measures = ? where run = ?", [json.dumps(measures), run])
-    store.db.conn.commit()
+    store.connection.commit()

@@ -16,7 +16,8 @@ from hobbes.engine.chance import chance
 from hobbes.loop import play_out
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.chat import ADDRESS_HEADER
-from hobbes.nodes.prompting import ROOT, view_in
+from hobbes.nodes.prompt_set import ROOT
+from hobbes.nodes.prompting import view_in
 from hobbes.play.start import RunOptions
 from hobbes.probe.asker import asking
 from hobbes.probe.probe_plan import Plan

@@ -28,7 +28,7 @@ def played_once(store: Store, request: RunOptions) -> Run:
     if store.db.table("runs").count:
         return played(store, request)
     runs, checkpoints = _home_of(request)
-    runs.backup(store.db.conn)
+    runs.backup(store.connection)
     (store.home / "checkpoints.db").write_bytes(checkpoints)
     return store.runs.find("last")
 
@@ -44,7 +44,7 @@ def _home_of(request: RunOptions) -> tuple[sqlite3.Connection, bytes]:
             with open_store(home) as store:
                 played(store, request)
                 runs = sqlite3.connect(":memory:", check_same_thread=False)
-                store.db.conn.backup(runs)
+                store.connection.backup(runs)
             _homes[repr(request)] = runs, (home / "checkpoints.db").read_bytes()
     return _homes[repr(request)]
 

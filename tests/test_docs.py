@@ -100,7 +100,7 @@ def test_the_page_describes_the_tables_of_a_fresh_database_and_no_others(opened:
 
 def test_the_page_describes_the_columns_of_each_table_and_no_others(opened: Store) -> None:
     for name, rows in described().items():
-        columns = kinds_of(opened.db, name)
+        columns = kinds_of(opened.connection, name)
         assert [column for column, _, _ in rows] == list(dict.fromkeys(column for column, _, _ in rows))
         assert {column: TYPES[kind] for column, kind, _ in rows} == columns, name
         assert all(meaning for _, _, meaning in rows), name

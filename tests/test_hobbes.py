@@ -3,7 +3,6 @@
 import asyncio
 import os
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
@@ -104,14 +103,6 @@ def test_every_table_is_a_frame(opened: Store, reader: hobbes.Home) -> None:
 
 def test_json_in_a_frame_is_a_value(reader: hobbes.Home) -> None:
     assert reader.run().table("turns")["state"][0]["turn"] == 1
-
-
-def test_without_pandas_a_frame_says_how_to_install_it(
-    reader: hobbes.Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"^DataFrames need pandas; install it: pip install pandas$"):
-        reader.run().table("calls")
 
 
 def test_what_is_missing_is_a_lookup_error_of_one_line(reader: hobbes.Home) -> None:

@@ -13,7 +13,7 @@ from hobbes.commands.experiments import ask_whether_to_play
 from hobbes.commands.groups import CHANGE
 from hobbes.commands.play import MaxCalls, MaxSeconds, MaxTokens, MaxUsd, TraceLangSmith
 from hobbes.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, find_question
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import UsageError, needs_extra
 from hobbes.files import read_text
 
 if TYPE_CHECKING:
@@ -145,11 +145,8 @@ def improve(
 
     Example: hobbes improve calmer.toml
     """
-    try:
+    with needs_extra("gepa", "searches"):
         from hobbes.improve.adapter import ProbeAdapter
-    except ModuleNotFoundError as error:
-        hint = "install it in the checkout: pip install -e '.[improve]'"
-        raise HobbesError(f"hobbes improve needs gepa; {hint}") from error
     from hobbes.improve.improvement import decide, is_accepted, read_improvement
     from hobbes.show.improvement_report import show
     from hobbes.show.progress import show_experiment_progress

@@ -11,7 +11,7 @@ import typer
 from hobbes.commands import options
 from hobbes.commands.groups import CHANGE, PLAY
 from hobbes.commands.play import MaxCalls, MaxTokens, MaxUsd
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import HobbesError, UsageError, needs_extra
 
 if TYPE_CHECKING:
     from hobbes.experiment.cost_estimate import Estimate
@@ -193,12 +193,8 @@ def _where(on: str | None) -> "Play":
         return play_here
     if on not in CLUSTERS and not on.startswith(CLIENT):
         raise UsageError(f"--on {on}: write {', '.join(CLUSTERS)} or {CLIENT}HOST:PORT")
-    try:
+    with needs_extra("ray", "runs on a cluster"):
         from hobbes.experiment.cluster import play_on
-    except ImportError as error:
-        raise UsageError(
-            f"--on {on} needs Ray; install it in the checkout: pip install -e '.[ray]'"
-        ) from error
     return partial(play_on, on)
 
 
@@ -228,7 +224,7 @@ def experiments(home: options.Home = options.HOME, as_json: options.AsJson = Fal
     """
     from rich.text import Text
 
-    from hobbes.experiment.report import overview
+    from hobbes.experiment.experiment_file import overview
     from hobbes.show.terminal import OUT, print_json, say, table
 
     with options.open_home(home) as store:

@@ -96,7 +96,7 @@ def prompts_copy(
 
     Example: hobbes prompts copy mining unguided mine
     """
-    from hobbes.nodes.prompting import is_path
+    from hobbes.nodes.prompt_set import is_path
     from hobbes.play.render import copy_prompts
     from hobbes.show.terminal import next_step, say
 

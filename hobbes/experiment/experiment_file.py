@@ -7,18 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from hobbes.engine.names import did_you_mean
-from hobbes.errors import UsageError
-from hobbes.experiment.arms import (
-    Factors,
-    Options,
-    Table,
-    arms_of_factors,
-    check_parameters,
-    name_of_level,
-)
+from hobbes.errors import DamagedError, UsageError
+from hobbes.experiment.arms import Factors, Options, Table, arms_of_factors, check_parameters, name_of_level
 from hobbes.experiment.file_values import Name, Seeds, Text, Turn
 from hobbes.files import read_toml
 from hobbes.nodes.prompting import SHIPPED, wordings
+from hobbes.store.experiment_tables import cells_of, damaged_file, experiment_file, experiment_names
+from hobbes.store.home import Store
 from hobbes.worlds import world_named
 
 NULL = "null"
@@ -332,3 +327,40 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         message = "write a list of values"
     at = " ".join(part for part in (where, key) if part)
     return f"{at}: {message}" if at else message
+
+
+def overview(store: Store) -> list[dict[str, Any]]:
+    """Return the experiments of a home, the newest first, each with how much of it has been played.
+
+    Of one whose file is damaged, only the name and the damage are returned.
+    """
+    listed: list[dict[str, Any]] = []
+    for name in experiment_names(store):
+        try:
+            file = stored_file(store, name)
+        except DamagedError as error:
+            listed.append({"experiment": name, "damage": str(error)})
+            continue
+        begun = cells_of(store, name)
+        planned = [(name, s) for arm in file.all_arms for name in file.wordings(arm) for s in file.seeds]
+        listed.append(
+            {
+                "experiment": name,
+                "world": file.world,
+                "arms": list(file.all_arms),
+                "seeds": len(file.seeds),
+                "runs": len(planned),
+                "played": sum(begun[cell].finished for cell in planned if cell in begun),
+            }
+        )
+    return listed
+
+
+def stored_file(store: Store, name: str) -> ExperimentFile:
+    """Return the stored file of an experiment; raise MissingError or DamagedError if there is none."""
+    try:
+        file = parse(experiment_file(store, name))
+        world_named(file.world)
+    except ValueError as error:
+        raise damaged_file(name, f"the column experiments.file cannot be read: {error}") from error
+    return file

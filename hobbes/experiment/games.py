@@ -16,6 +16,7 @@ from hobbes.errors import HaltedRunError
 from hobbes.experiment.frozen import freeze
 from hobbes.experiment.plan import Cell, Plan
 from hobbes.experiment.worker_processes import in_processes
+from hobbes.graphs.database import transaction
 from hobbes.loop import play_out
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Spent
 from hobbes.nodes.rate_limits import RateLimiter
@@ -159,7 +160,7 @@ def runs_of(store: Store, cells: Sequence[Cell]) -> Iterator[Run]:
         if before := there.get((cell.arm, cell.seed)):
             yield store.runs.find(before.id)
             continue
-        with store.db.atomic():  # so that no run is left without its cell
+        with transaction(store.connection):  # so that no run is left without its cell
             begun = _begin(store, cell)
             add_cell(store, cell.experiment, cell.arm, cell.seed, begun.id)
         yield begun

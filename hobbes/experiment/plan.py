@@ -11,7 +11,7 @@ from hobbes.experiment.experiment_file import NULL, WORDING, ExperimentFile, par
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.players import with_rng
-from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.prompt_set import PromptSet
 from hobbes.play.fork import ForkOptions, Planned, plan_of_fork
 from hobbes.play.prompt_checks import check_prompts
 from hobbes.play.start import Beginning, RunOptions, beginning_of_run

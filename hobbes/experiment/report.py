@@ -18,19 +18,13 @@ from hobbes.experiment.arm_comparison import (
     of_hypothesis,
     weighted_sum,
 )
-from hobbes.experiment.experiment_file import NULL, ExperimentFile, From, parse, parts_of
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, From, parts_of, stored_file
 from hobbes.experiment.failures import Failing, fail_equally, failing
 from hobbes.experiment.findings import Findings, findings
 from hobbes.experiment.frozen import FrozenPlan, frozen_plan
 from hobbes.experiment.ranking import Rankings, Seat, rankings
 from hobbes.experiment.statistics import Mean, check_installed, means_of, to_json
-from hobbes.store.experiment_tables import (
-    BegunCell,
-    cells_of,
-    damaged_file,
-    experiment_file,
-    experiment_names,
-)
+from hobbes.store.experiment_tables import BegunCell, cells_of
 from hobbes.store.home import Store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.reported import SCOPES, Figures, figures_of
@@ -181,43 +175,6 @@ def _rankings(file: ExperimentFile, games: Mapping[str, Sequence[Figures]]) -> R
     return rankings(
         (one.cell.seed, [Seat(*seat) for seat in one.seats]) for arm in file.arms for one in games[arm]
     )
-
-
-def overview(store: Store) -> list[dict[str, Any]]:
-    """Return the experiments of a home, the newest first, each with how much of it has been played.
-
-    Of one whose file is damaged, only the name and the damage are returned.
-    """
-    listed: list[dict[str, Any]] = []
-    for name in experiment_names(store):
-        try:
-            file = stored_file(store, name)
-        except DamagedError as error:
-            listed.append({"experiment": name, "damage": str(error)})
-            continue
-        begun = cells_of(store, name)
-        planned = [(name, s) for arm in file.all_arms for name in file.wordings(arm) for s in file.seeds]
-        listed.append(
-            {
-                "experiment": name,
-                "world": file.world,
-                "arms": list(file.all_arms),
-                "seeds": len(file.seeds),
-                "runs": len(planned),
-                "played": sum(begun[cell].finished for cell in planned if cell in begun),
-            }
-        )
-    return listed
-
-
-def stored_file(store: Store, name: str) -> ExperimentFile:
-    """Return the stored file of an experiment; raise MissingError or DamagedError if there is none."""
-    try:
-        file = parse(experiment_file(store, name))
-        world_named(file.world)
-    except ValueError as error:
-        raise damaged_file(name, f"the column experiments.file cannot be read: {error}") from error
-    return file
 
 
 def measures_of(file: ExperimentFile) -> tuple[str, ...]:

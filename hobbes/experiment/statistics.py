@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hobbes.errors import HobbesError
+from hobbes.errors import needs_extra
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,13 +84,9 @@ def rounded(value: float) -> float:
 
 
 def check_installed() -> None:
-    """Raise HobbesError if the library of statistics is not installed."""
-    try:
+    """Raise ExtraError if the library of statistics is not installed."""
+    with needs_extra("stats", "statistics"):
         import scipy.special  # noqa: F401, PLC0415
-    except ImportError as error:
-        raise HobbesError(
-            "statistics need scipy; install it in the checkout: pip install -e '.[stats]'"
-        ) from error
 
 
 def means_of(samples: Sequence[Sequence[float]]) -> list[Mean]:

@@ -5,8 +5,8 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-from hobbes.nodes.prompt_templates import PromptError
-from hobbes.nodes.prompting import ROOT, folder_of, load_prompts, template_files, template_text
+from hobbes.nodes.prompt_set import ROOT, PromptError, folder_of, template_text
+from hobbes.nodes.prompting import load_prompts, template_files
 from hobbes.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.play.start import Beginning
 

@@ -14,17 +14,12 @@ from hobbes.engine.record import Json, canonical
 from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import Setting, make_setting
 from hobbes.errors import UsageError
+from hobbes.graphs.database import transaction
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.players import deal, parse_spec
-from hobbes.nodes.prompting import (
-    PromptSet,
-    fit_to_setting,
-    follow_up_text,
-    load_prompts,
-    system_text,
-    turn_text,
-)
+from hobbes.nodes.prompt_set import PromptSet
+from hobbes.nodes.prompting import fit_to_setting, follow_up_text, load_prompts, system_text, turn_text
 from hobbes.nodes.reading import read
 from hobbes.play.models_file import read_models
 from hobbes.play.start import Beginning, absolute_variant, check_players, write
@@ -76,7 +71,7 @@ def forks(store: Store, parent: Run, options: ForkOptions, caps: Caps, times: in
 def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) -> Run:
     """Write a fork to the store, ready to be played. Raise UsageError if the options are wrong."""
     plan = plan_of_fork(store, parent, options, caps)
-    with store.db.atomic():
+    with transaction(store.connection):
         run = write_fork(store, plan.new, options.name, parent, options.turn, caps)
         RunJournal(store, run).insert(plan.given)
     return run
@@ -86,11 +81,11 @@ def write_fork(  # noqa: PLR0913, PLR0917  what a run begins with, and where
     store: Store, new: Beginning, name: str | None, parent: Run, turn: int, caps: Caps = NO_CAPS
 ) -> Run:
     """Write a run to the store that has the first turns of its parent, ready to be played."""
-    with store.db.atomic():
+    with transaction(store.connection):
         run = write(store, new, name, caps, fork_of=(parent, turn))
         last = store.turns.copy(parent, turn, run.id)
         store.calls.copy(parent.id, turn, run.id)
-        update_run(store.db.conn, run.id, {"turns": turn, "digest": run.digest_before(turn, last)})
+        update_run(store.connection, run.id, {"turns": turn, "digest": run.digest_before(turn, last)})
         return store.runs.find(run.id)
 
 

@@ -16,18 +16,15 @@ from unicodedata import normalize
 from hobbes.engine import reflection
 from hobbes.engine.record import Json
 from hobbes.engine.world import AnyWorld
-from hobbes.nodes.prompt_templates import PromptError, expressions, one_line_json, placeholders
+from hobbes.nodes.prompt_set import PromptError, PromptSet, fixed_values, name_of, template_text
+from hobbes.nodes.prompt_templates import expressions, one_line_json, placeholders
 from hobbes.nodes.prompting import (
-    PromptSet,
     default_setting,
     filled_system_text,
     first_view,
-    fixed_values,
     languages,
     load_prompts,
-    name_of,
     template_files,
-    template_text,
     turn_text,
     values_to_try,
     variants,

@@ -14,7 +14,8 @@ from hobbes.nodes import prompting
 from hobbes.nodes.journal import PlayerKind, Prompt
 from hobbes.nodes.models import NO_MODELS, Models
 from hobbes.nodes.players import deal
-from hobbes.nodes.prompt_templates import PromptError, one_line_json
+from hobbes.nodes.prompt_set import PromptError, PromptSet, template_text
+from hobbes.nodes.prompt_templates import one_line_json
 from hobbes.play.start import RunOptions, settle_options
 from hobbes.store.history import intents_of, memories_before, state_before, stored_turn
 from hobbes.store.home import Store
@@ -56,11 +57,11 @@ class PromptQuestion:
     models: Models
     """The settings of the models that the spec may name."""
 
-    def load_prompts(self) -> prompting.PromptSet:
+    def load_prompts(self) -> PromptSet:
         """Return the prompt files as they are now; raise UsageError if they are wrong."""
         return prompts_for(self.world, self.variant, self.lang, self.setting)
 
-    def render(self, prompts: prompting.PromptSet) -> Prompt:
+    def render(self, prompts: PromptSet) -> Prompt:
         """Return the prompt; raise UsageError if the templates cannot be rendered under these settings."""
         if self.agent == OBSERVER:
             return Prompt(prompts.observer, one_line_json(self.view))
@@ -71,7 +72,7 @@ class PromptQuestion:
         except PromptError as error:
             raise UsageError(str(error)) from error
 
-    def fixed_words(self, prompts: prompting.PromptSet, prompt: Prompt) -> str:
+    def fixed_words(self, prompts: PromptSet, prompt: Prompt) -> str:
         """Return the beginning of the turn text that is the same for all agents and turns."""
         return "" if self.agent == OBSERVER else prompting.fixed_words(prompts, prompt.turn)
 
@@ -156,9 +157,7 @@ def cacheable(tokens: int) -> int:
     return tokens if tokens >= MIN_CACHED_TOKENS else 0
 
 
-def prompts_for(
-    world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None
-) -> prompting.PromptSet:
+def prompts_for(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None) -> PromptSet:
     """Return the prompts of a variant and language; raise UsageError if there are none or they are wrong."""
     try:
         return prompting.load_prompts(world, variant, lang, setting)
@@ -178,7 +177,7 @@ def copy_prompts(world: AnyWorld, variant: str, folder: Path) -> list[str]:
         texts |= {f"system.{lang}.md": prompts.system, f"turn.{lang}.md": prompts.turn}
         if world.observer is not None:
             *_, observer = prompting.template_files(world, variant, lang)
-            texts[observer.name] = prompting.template_text(observer)
+            texts[observer.name] = template_text(observer)
     try:
         folder.mkdir(parents=True)
         for name, text in texts.items():

@@ -16,7 +16,8 @@ from hobbes.nodes.file_content import real_path
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.models import Models, ModelSettings, server_address
 from hobbes.nodes.players import Spec, deal, parse_spec
-from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
+from hobbes.nodes.prompt_set import PromptSet, is_path
+from hobbes.nodes.prompting import follow_up_text, load_prompts
 from hobbes.nodes.python_player import load
 from hobbes.play.models_file import read_models
 from hobbes.store.experiment_tables import cells_of_runs

@@ -15,13 +15,12 @@ from hobbes.nodes.caps import Caps, Meter, Spent
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, Logged, Prompt, Reply
-from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.players import Player, RunPlayers
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_cache import TurnCache
 from hobbes.nodes.turn_state import state_at
 from hobbes.play.side_by_side import play_side_by_side
-from hobbes.probe.probe_plan import MAX_CELLS, Cell, Column, Plan
+from hobbes.probe.probe_plan import MAX_CELLS, Cell, Plan, columns_kept, tokens_of
 from hobbes.store.home import Store
 from hobbes.store.prices import usd
 from hobbes.store.probe_tables import KeptAnswer, KeptProbe, answers_of, keep_answers, keep_probe, kept_probe
@@ -74,16 +73,6 @@ def as_kept(planned: Plan) -> KeptProbe:
         for one in planned.columns
     ]
     return KeptProbe(planned.name, planned.world.name, situations, columns, planned.times)
-
-
-def columns_kept(probe: KeptProbe) -> dict[str, Column]:
-    """Return the columns of a stored probe, by name."""
-    read = ModelSettings.model_validate
-    settings = [{k: read(v) for k, v in row["model_settings"].items()} for row in probe.columns]
-    return {
-        row["name"]: Column(**{**row, "model_settings": of_row})
-        for row, of_row in zip(probe.columns, settings, strict=True)
-    }
 
 
 def _check_texts_are_the_same(planned: Plan, kept: Kept) -> None:
@@ -182,12 +171,6 @@ def meter_of(planned: Plan, kept: Kept, caps: Caps) -> Meter:
         if call.outcome not in NO_ANSWER:
             spent.add(tokens_of(call.reply), usd_of(call.reply))
     return Meter(caps, spent, usd_of)
-
-
-def tokens_of(reply: Reply) -> int | None:
-    """Return the tokens of a call, None if the server did not report them."""
-    into, out = reply.tokens_in, reply.tokens_out
-    return None if into is None or out is None else into + out
 
 
 @contextmanager

@@ -16,7 +16,8 @@ from hobbes.nodes.caps import Caps, Spent
 from hobbes.nodes.journal import Prompt, Reply
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.players import parse_spec
-from hobbes.nodes.prompting import SHIPPED, PromptSet, approximate_tokens, wordings
+from hobbes.nodes.prompt_set import PromptSet
+from hobbes.nodes.prompting import SHIPPED, approximate_tokens, wordings
 from hobbes.play.fork import ForkOptions, beginning_of_fork, prompts_of_fork, setting_of_fork
 from hobbes.play.models_file import read_models
 from hobbes.play.render import PromptQuestion, TurnStart
@@ -25,6 +26,7 @@ from hobbes.probe.situations import ProbeFile, Situation, find
 from hobbes.store.experiment_tables import tokens_per_call
 from hobbes.store.home import Store
 from hobbes.store.prices import usd
+from hobbes.store.probe_tables import KeptProbe
 from hobbes.store.recorded_run import Run
 
 RECORDED = "recorded"
@@ -241,3 +243,19 @@ def cost(store: Store, planned: Plan, missing: Mapping[tuple[int, str], int]) ->
         tokens_out += n * (out or 0)
         out_known &= out is not None
     return Cost(total.calls, tokens_in, tokens_out if out_known else None, total.usd)
+
+
+def columns_kept(probe: KeptProbe) -> dict[str, Column]:
+    """Return the columns of a stored probe, by name."""
+    read = ModelSettings.model_validate
+    settings = [{k: read(v) for k, v in row["model_settings"].items()} for row in probe.columns]
+    return {
+        row["name"]: Column(**{**row, "model_settings": of_row})
+        for row, of_row in zip(probe.columns, settings, strict=True)
+    }
+
+
+def tokens_of(reply: Reply) -> int | None:
+    """Return the tokens of a call, None if the server did not report them."""
+    into, out = reply.tokens_in, reply.tokens_out
+    return None if into is None or out is None else into + out

@@ -20,9 +20,8 @@ from hobbes.experiment.statistics import ALPHA, holm
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import Call
 from hobbes.nodes.reading import deciding, read
-from hobbes.probe.asker import columns_kept, tokens_of
 from hobbes.probe.column_comparison import Interval, Pair, interval, may_differ, p_value
-from hobbes.probe.probe_plan import Column, Place, place
+from hobbes.probe.probe_plan import Column, Place, columns_kept, place, tokens_of
 from hobbes.probe.situations import Situation, with_run_name
 from hobbes.store.history import intents_of, stored_turn
 from hobbes.store.home import Store

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from hobbes.errors import HaltedRunError, UsageError
 from hobbes.nodes.caps import Caps, Meter
 from hobbes.nodes.journal import TURN_QUESTION, Prompt
-from hobbes.probe.asker import asking, columns_kept, meter_of, missing
-from hobbes.probe.probe_plan import NOTHING_COMPARED, RECORDED, Column, Plan, plan
+from hobbes.probe.asker import asking, meter_of, missing
+from hobbes.probe.probe_plan import NOTHING_COMPARED, RECORDED, Column, Plan, columns_kept, plan
 from hobbes.probe.situations import ProbeFile
 from hobbes.probe.table import ProbeResult, read_probe
 from hobbes.store.home import Store

@@ -24,16 +24,9 @@ from hobbes.graphs.run import replay
 from hobbes.loop import play_out
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
-from hobbes.nodes.journal import (
-    Address,
-    Call,
-    Logged,
-    PlayerKind,
-    Prompt,
-    Reply,
-    is_program,
-)
-from hobbes.nodes.prompting import PromptSet, system_text, turn_text
+from hobbes.nodes.journal import Address, Call, Logged, PlayerKind, Prompt, Reply, is_program
+from hobbes.nodes.prompt_set import PromptSet
+from hobbes.nodes.prompting import system_text, turn_text
 from hobbes.nodes.turn_state import TurnState, state_at
 from hobbes.play.render import prompts_for
 from hobbes.prove.pins import (

@@ -22,7 +22,7 @@ from hobbes.files import read_json
 from hobbes.nodes.file_content import real_path
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.prompting import is_path
+from hobbes.nodes.prompt_set import is_path
 from hobbes.nodes.turn_state import memories_from
 from hobbes.play.render import TurnStart
 from hobbes.store.recorded_run import HOBBES

@@ -22,7 +22,7 @@ from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
-from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompt_set import PromptError
 from hobbes.nodes.prompting import content_hash, system_text, turn_text, view_in
 from hobbes.nodes.reading import read
 from hobbes.prove.record_difference import first_differing_part
@@ -193,12 +193,12 @@ def _check_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
     The turns before the fork are the parent's. The first turn of the fork has calls of its own, which arrived
     later than the parent's.
     """
-    if turn > run.forked_at or not store.db.table("runs").count_where("id = ?", [run.parent]):
+    if turn > run.forked_at or not (run.parent and store.runs.has(run.parent)):
         return
     for table, columns in (("turns", ("record", "digest")), ("calls", CALL_COLUMNS)):
         names = ", ".join(column for column in columns if column != "run")
         sql = f"select {names} from {table} where run = ? and turn = ?"  # noqa: S608  names are ours
-        ours, theirs = (set(store.db.execute(sql, (one, turn))) for one in (run.id, run.parent))
+        ours, theirs = (set(store.connection.execute(sql, (one, turn))) for one in (run.id, run.parent))
         if turn < run.forked_at and ours != theirs:
             yield f"the table {table} differs from that of its parent, run {run.parent}"
         elif turn == run.forked_at and table == "calls" and ours and ours == theirs:

@@ -11,12 +11,13 @@ from typing import TypeAlias
 from hobbes.engine.telling import all_of, counted, quoted
 from hobbes.errors import HobbesError
 from hobbes.experiment.arm_comparison import Compared, Judged, Tested
-from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of, stored_file
 from hobbes.experiment.frozen import FrozenPlan
-from hobbes.experiment.report import Report, measures_of, stored_file
+from hobbes.experiment.report import Report, measures_of
 from hobbes.experiment.sentences import cautions, compares, is_same, short, verdict_in_words
 from hobbes.experiment.statistics import means_of
-from hobbes.nodes.prompting import is_path, system_text
+from hobbes.nodes.prompt_set import is_path
+from hobbes.nodes.prompting import system_text
 from hobbes.prove.run_comparison import settings_that_differ
 from hobbes.prove.word_diff import CHANGE, word_diff
 from hobbes.show.both_runs import settings_by_field

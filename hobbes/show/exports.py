@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.progress import track
 
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import HobbesError, UsageError, needs_extra
 from hobbes.files import check_path
 from hobbes.show.moving_board import moving_svg
 from hobbes.show.terminal import ERR
@@ -88,12 +88,8 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
 
 def _write_log(store: Store, run: Run, _: Sequence[int], path: Path) -> int:
     """Write an inspect log, and return the number of its samples."""
-    try:
-        from hobbes.show.inspect_log import write  # noqa: PLC0415  slow to import, and its library is optional
-    except ImportError as error:
-        raise HobbesError(
-            "this format needs inspect-ai; install it in the checkout: pip install -e '.[inspect]'"
-        ) from error
+    with needs_extra("inspect", "logs for inspect"):
+        from hobbes.show.inspect_log import write  # noqa: PLC0415  slow to import
     return write(store, run, path)
 
 
@@ -121,8 +117,9 @@ def _write_csv(path: Path, table: RunTable) -> int:
 
 def _write_parquet(path: Path, table: RunTable) -> int:
     """Write typed columns, some rows at a time, and return the number of rows."""
-    import pyarrow as pa  # noqa: PLC0415  slow to import, and only this format needs it
-    import pyarrow.parquet  # noqa: PLC0415
+    with needs_extra("parquet", "Parquet files"):
+        import pyarrow as pa  # noqa: PLC0415  slow to import
+        import pyarrow.parquet  # noqa: PLC0415
 
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     schema = pa.schema([(column, types[kind]) for column, kind in table.columns.items()])

@@ -16,10 +16,10 @@ from watchfiles import awatch
 
 from hobbes.engine.telling import counted
 from hobbes.errors import UsageError
-from hobbes.nodes import prompting
+from hobbes.nodes import prompt_set, prompting
 from hobbes.nodes.file_content import real_path
 from hobbes.nodes.journal import Prompt
-from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompt_set import PromptError, folder_of
 from hobbes.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.play.render import PromptQuestion, token_counts
 from hobbes.probe.versions import Tried
@@ -134,8 +134,8 @@ async def saves(question: PromptQuestion) -> AsyncIterator[None]:
 
 def _folders(question: PromptQuestion) -> set[Path]:
     """Return the folders in which files of a question's prompts are or may be."""
-    folder = real_path(prompting.folder_of(question.world.name, question.variant))
-    of_world = real_path(prompting.ROOT / question.world.name)
+    folder = real_path(folder_of(question.world.name, question.variant))
+    of_world = real_path(prompt_set.ROOT / question.world.name)
     return {folder, folder.parent, of_world, *(place.parent for place in _places(question))}
 
 

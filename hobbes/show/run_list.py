@@ -15,7 +15,7 @@ from rich.text import Text
 
 from hobbes.engine.record import canonical
 from hobbes.errors import UsageError
-from hobbes.experiment.report import overview
+from hobbes.experiment.experiment_file import overview
 from hobbes.nodes.journal import no_prompts
 from hobbes.show.terminal import GAP, OUT, percent, plain, table
 from hobbes.store.home import Store

@@ -11,7 +11,8 @@ from hobbes.engine.measures import meaning_of
 from hobbes.engine.policy import parameters_of
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld
-from hobbes.nodes.prompting import ROOT, languages, variants
+from hobbes.nodes.prompt_set import ROOT
+from hobbes.nodes.prompting import languages, variants
 from hobbes.show.terminal import table
 
 Schema: TypeAlias = Mapping[str, Any]

@@ -1,17 +1,19 @@
 """The calls of the runs of a home: the table `calls`, with the texts of their prompts."""
 
+import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import itemgetter
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, Field, Json
-from sqlite_utils import Database
 
 from hobbes.engine.answer import DECISIONS, FoundAs, Outcome
 from hobbes.engine.measures import ratio
+from hobbes.engine.record import sha256
 from hobbes.errors import DamagedError
+from hobbes.graphs.database import named_rows
 from hobbes.nodes.journal import (
     FOLLOW_UP_QUESTION,
     TURN_QUESTION,
@@ -106,11 +108,34 @@ def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
     return decided, failed
 
 
+def columns_of_call(call: Call, arrived: str, hash_of: Callable[[str], str] = sha256) -> dict[str, Any]:
+    """Return the columns of a call after those that say which one it is (`schema.CALL`)."""
+    reply = call.reply
+    return {
+        "tries": reply.tries,
+        "outcome": call.outcome,
+        "found_as": call.found_as,
+        "model": reply.model,
+        "player": reply.player,
+        "system": hash_of(call.prompt.system),
+        "prompt": sha256(call.prompt.turn),
+        "answer": reply.text,
+        "reasoning": reply.reasoning,
+        "reasoning_source": reply.reasoning_source,
+        "error": reply.error,
+        "tokens_in": reply.tokens_in,
+        "tokens_out": reply.tokens_out,
+        **reply.details._asdict(),
+        "milliseconds": reply.milliseconds,
+        "arrived": arrived,
+    }
+
+
 class Calls:
     """The calls of the runs of a home."""
 
-    def __init__(self, db: Database, runs: Runs, turns: Turns) -> None:
-        self._db = db
+    def __init__(self, connection: sqlite3.Connection, runs: Runs, turns: Turns) -> None:
+        self._connection = connection
         self._runs = runs
         self._turns = turns
         # Each call of a turn needs the views of all its agents, and a card also those of the turn before.
@@ -138,7 +163,7 @@ class Calls:
         """Return the turns in which a run was sent a prompt that another was not, as their hashes tell."""
         sent = "select turn, agent, question, system, prompt from calls where run = ?"
         sql = f"select distinct turn from ({sent} except {sent}) order by turn"  # noqa: S608  our own
-        return [turn for (turn,) in self._db.conn.execute(sql, [one, other])]
+        return [turn for (turn,) in self._connection.execute(sql, [one, other])]
 
     def rows(self, run: str, turn: int | None = None, agent: str | None = None) -> Iterator[Row]:
         """Yield the calls of a run, of one turn or of all, for `read`: by turn, agent and attempt.
@@ -155,7 +180,7 @@ class Calls:
         only = {"run": run, "turn": turn, "agent": agent}
         at = " and ".join(f"{column} = :{column}" for column, value in only.items() if value is not None)
         sql = f"select {', '.join(STORED)} from calls where {at} order by turn, agent, attempt"  # noqa: S608  names are ours
-        return self._db.query(sql, only)
+        return named_rows(self._connection, sql, only)
 
     def read(self, row: Row, known: Mapping[str, str] | None = None) -> Call:
         """Return the call of a row; raise DamagedError if it is damaged.
@@ -208,14 +233,14 @@ class Calls:
     def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
         """Return the last stored attempt of each turn and agent, from this turn on."""
         sql = "select turn, agent, max(attempt) from calls where run = ? and turn >= ? group by turn, agent"
-        return {(at, agent): attempt for at, agent, attempt in self._db.conn.execute(sql, [run, turn])}
+        return {(at, agent): attempt for at, agent, attempt in self._connection.execute(sql, [run, turn])}
 
     def decisions(self, run: str) -> Iterator[Decision]:
         """Yield the outcome of the call that counts, for each turn and agent.
 
         Raise DamagedError at an outcome that there is not.
         """
-        for _, *row in self._db.conn.execute(DECIDING, [run, *sorted(DECISIONS)]):
+        for _, *row in self._connection.execute(DECIDING, [run, *sorted(DECISIONS)]):
             decision = Decision(*row)
             if decision.outcome not in OUTCOMES:
                 problem = f"the column calls.outcome is damaged: there is no outcome {decision.outcome!r}"
@@ -250,18 +275,18 @@ class Calls:
     def first_asked(self, run: str) -> dict[str, int]:
         """Return the first turn in which each agent was asked, in the order of these turns."""
         sql = "select agent, min(turn) from calls where run = ? group by agent order by 2, 1"
-        return dict(self._db.conn.execute(sql, [run]).fetchall())
+        return dict(self._connection.execute(sql, [run]).fetchall())
 
     def answered(self, run: str) -> set[str]:
         """Return the specs of the players that have answered a call of a run."""
         sql = "select distinct player from calls where run = ? and outcome in (?, ?) and player is not null"
-        return {player for (player,) in self._db.conn.execute(sql, [run, *sorted(DECISIONS)])}
+        return {player for (player,) in self._connection.execute(sql, [run, *sorted(DECISIONS)])}
 
     def copy(self, parent: str, turns: int, run: str) -> None:
         """Copy the calls of the first turns of a run to its fork; raise DamagedError at a changed one."""
         copies = ({**row, "run": run} for turn in range(turns) for row in self.rows(parent, turn))
         rows = [{**copy, "row_hash": call_hash(copy)} for copy in copies]
-        self._db.conn.executemany(INSERT_CALL, map(itemgetter(*STORED), rows))
+        self._connection.executemany(INSERT_CALL, map(itemgetter(*STORED), rows))
 
 
 def is_changed(row: Row) -> bool:

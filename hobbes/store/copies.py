@@ -1,8 +1,7 @@
 """Copy a run from one run database to another: with Ray, runs are played in homes of their own."""
 
 import json
-
-from sqlite_utils import Database
+from sqlite3 import Connection
 
 from hobbes.store.home import Store
 from hobbes.store.runs import RUNS
@@ -22,26 +21,26 @@ def copy_run(source: Store, target: Store, run: str) -> None:
     with source.as_of_now(), target.db.atomic():
         _copy_texts(source, target, run)
         _copy_rows(source, target, "runs", "id", run)
-        ensure_agent_turns(target.db, source.runs.find(run).world)
-        for table in tables_of_runs(source.db):
+        ensure_agent_turns(target.connection, source.runs.find(run).world)
+        for table in tables_of_runs(source.connection):
             target.db.execute(f"delete from {table} where run = ?", [run])  # noqa: S608  names are ours
             _copy_rows(source, target, table, "run", run)
 
 
-def tables_of_runs(db: Database) -> list[str]:
+def tables_of_runs(connection: Connection) -> list[str]:
     """Return the tables whose rows belong to runs."""
-    tables = db.execute(
+    tables = connection.execute(
         "select name from sqlite_master where type = 'table'"
         " and exists (select 1 from pragma_table_info(sqlite_master.name) where name = 'run')"
-    )
+    ).fetchall()
     return [table for (table,) in tables if table not in NOT_OF_THE_RUN]
 
 
 def _copy_texts(source: Store, target: Store, run: str) -> None:
-    row = source.db.table("runs").get(run)
+    row = source.runs.row_unchecked(run)
     stretches = [row, *(RUNS.value(row, "earlier") or ())]
     templates = {stretch[column] for stretch in stretches for column in TEMPLATES}
-    texts = source.db.execute(
+    texts = source.connection.execute(
         "select text from texts where hash in (select value from json_each(:templates))"
         " or hash in (select system from calls where run = :run)"
         " or hash in (select prompt from calls where run = :run)",
@@ -52,12 +51,14 @@ def _copy_texts(source: Store, target: Store, run: str) -> None:
 
 
 def _copy_rows(source: Store, target: Store, table: str, key: str, run: str) -> None:
-    columns = [name for (name,) in source.db.execute("select name from pragma_table_info(?)", [table])]
+    columns = [
+        name for (name,) in source.connection.execute("select name from pragma_table_info(?)", [table])
+    ]
     names, marks = ", ".join(columns), ", ".join("?" * len(columns))
     # If the target has the run, its row is updated in place, because the order of rows is that of runs.
     updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
     on_conflict = f" on conflict (id) do update set {updates}" if table == "runs" else ""
-    target.db.conn.executemany(
+    target.connection.executemany(
         f"insert into {table} ({names}) values ({marks}){on_conflict}",  # noqa: S608  names are ours
-        source.db.execute(f"select {names} from {table} where {key} = ? order by rowid", [run]),  # noqa: S608  names are ours
+        source.connection.execute(f"select {names} from {table} where {key} = ? order by rowid", [run]),  # noqa: S608  names are ours
     )

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict bef
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import sha256
 from hobbes.errors import DamagedError, MissingError
+from hobbes.graphs.database import named_rows
 from hobbes.store.checked_rows import Table
 from hobbes.store.home import Store
 from hobbes.store.runs import now
@@ -72,7 +73,7 @@ class BegunCell:
 
 def keep_experiment(store: Store, name: str, world: str, file: Mapping[str, Any]) -> None:
     """Store the file of an experiment, in place of an earlier one of this name."""
-    with store.db.conn as connection:
+    with store.connection as connection:
         connection.execute(
             "insert into experiments (name, world, file, started) values (?, ?, ?, ?)"
             " on conflict (name) do update set file = excluded.file",
@@ -94,14 +95,15 @@ def keep_plan(store: Store, name: str, plan: Mapping[str, Any]) -> None:
     """Store the plan of an experiment."""
     text = json.dumps(plan, ensure_ascii=False)  # the order of the arms counts
     row = {"experiment": name, "kept": now(), "plan": text, "hash": sha256(text)}
-    with store.db.conn:
+    with store.connection:
         store.db.table("plans").insert(row)
 
 
 def kept_plan(store: Store, name: str) -> KeptPlan | None:
     """Return the frozen plan of an experiment, None if none was kept. Raise DamagedError."""
-    frozen = "experiment = ? and why is null"  # the others are amendments, which hobbes once kept
-    row = next(store.db.table("plans").rows_where(frozen, [name], order_by="rowid desc", limit=1), None)
+    # The others are amendments, which hobbes once kept.
+    sql = "select * from plans where experiment = ? and why is null order by rowid desc"
+    row = next(named_rows(store.connection, sql, [name]), None)
     if row is None:
         return None
     plan = PLANS.values(row)["plan"]
@@ -112,7 +114,7 @@ def kept_plan(store: Store, name: str) -> KeptPlan | None:
 
 def experiment_names(store: Store) -> list[str]:
     """Return the names of all experiments, the newest first."""
-    rows = store.db.conn.execute("select name from experiments order by started desc, rowid desc")
+    rows = store.connection.execute("select name from experiments order by started desc, rowid desc")
     return [name for (name,) in rows]
 
 
@@ -121,7 +123,7 @@ def experiment_file(store: Store, name: str) -> dict[str, Any]:
 
     Raise MissingError, with all names, if there is none, DamagedError if what is stored is not a file.
     """
-    row = next(store.db.table("experiments").rows_where("name = ?", [name]), None)
+    row = next(named_rows(store.connection, "select * from experiments where name = ?", [name]), None)
     if row is None:
         names = experiment_names(store)
         known = f"there are: {', '.join(names)}" if names else "`hobbes experiment FILE.toml` plays one"
@@ -133,21 +135,21 @@ def experiment_file(store: Store, name: str) -> dict[str, Any]:
 
 def world_of_experiment(store: Store, name: str) -> str | None:
     """Return the world that an experiment of this name was played in; None if there is none yet."""
-    row = next(store.db.table("experiments").rows_where("name = ?", [name]), None)
+    row = next(named_rows(store.connection, "select * from experiments where name = ?", [name]), None)
     world: str | None = EXPERIMENTS.value(row, "world") if row else None
     return world
 
 
 def add_cell(store: Store, experiment: str, arm: str, seed: int, run: str) -> None:
     """Store which run plays a cell."""
-    store.db.conn.execute(
+    store.connection.execute(
         "insert into cells (experiment, arm, seed, run) values (?, ?, ?, ?)", (experiment, arm, seed, run)
     )
 
 
 def cells_of(store: Store, experiment: str) -> dict[tuple[str, int], BegunCell]:
     """Return the cells of an experiment whose runs have begun, by arm and seed."""
-    rows = store.db.conn.execute(
+    rows = store.connection.execute(
         "select arm, cells.seed, id, ifnull(name, id), status, turns, digest, ifnull(tainted, 0)"
         " from cells join runs on runs.id = cells.run where experiment = ?",
         [experiment],
@@ -160,7 +162,7 @@ def cells_of(store: Store, experiment: str) -> dict[tuple[str, int], BegunCell]:
 
 def run_names(store: Store) -> set[str]:
     """Return the names of all runs."""
-    return {name for (name,) in store.db.conn.execute("select name from runs where name is not null")}
+    return {name for (name,) in store.connection.execute("select name from runs where name is not null")}
 
 
 def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float, float]]:
@@ -171,10 +173,10 @@ def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float, f
         " where runs.world = ? and tokens_in is not null and tokens_out is not null and player is not null"
         " group by player"
     )
-    return {player: tuple(means) for player, *means in store.db.conn.execute(sql, [world])}
+    return {player: tuple(means) for player, *means in store.connection.execute(sql, [world])}
 
 
 def cells_of_runs(store: Store) -> dict[str, tuple[str, str]]:
     """Return experiment and arm of each run that plays a cell, by the run's id."""
-    cells = store.db.conn.execute("select run, experiment, arm from cells")
+    cells = store.connection.execute("select run, experiment, arm from cells")
     return {run: (experiment, arm) for run, experiment, arm in cells}

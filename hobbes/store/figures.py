@@ -1,15 +1,15 @@
 """The figures of the runs of a home: results, costs and the table `measures`."""
 
+import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
-
-from sqlite_utils import Database
 
 from hobbes.engine.answer import DECISIONS, NO_ANSWER
 from hobbes.engine.measures import AgentTurn, WorkedOut, ratio
 from hobbes.engine.record import compact
 from hobbes.errors import DamagedError
+from hobbes.graphs.database import named_rows
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import REFUSED_NOTE, WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
 from hobbes.store.calls import CALLS, Calls, by_turn
@@ -44,8 +44,8 @@ NOT_LISTED = (*TEMPLATES, "observer_text", "earlier", "column_hashes")
 class Figures:
     """The figures of the runs of a home."""
 
-    def __init__(self, db: Database, runs: Runs, turns: Turns, calls: Calls) -> None:
-        self._db = db
+    def __init__(self, connection: sqlite3.Connection, runs: Runs, turns: Turns, calls: Calls) -> None:
+        self._connection = connection
         self._runs = runs
         self._turns = turns
         self._calls = calls
@@ -110,12 +110,12 @@ class Figures:
             " from (select run, iif(json_valid(measures), measures, '{}') as measures from reported)"
             " where json_type(measures, '$.\"' || :name || '\"[0]') in ('real', 'integer', 'null')"
         )
-        return dict(self._db.conn.execute(sql, {"name": name}).fetchall())
+        return dict(self._connection.execute(sql, {"name": name}).fetchall())
 
     def counts(self, run: str, table: str, column: str) -> dict[str, int]:
         """Count the rows of a run in a table by the values of a column."""
         sql = f"select {column}, count(*) from {table} where run = ? group by 1 order by 2 desc, 1"  # noqa: S608  names are ours
-        return dict(self._db.conn.execute(sql, [run]).fetchall())
+        return dict(self._connection.execute(sql, [run]).fetchall())
 
     def tokens(self, run: Run) -> dict[str, int | None]:
         """Return the sums of the tokens of a run's own calls, None if no call has a count.
@@ -125,7 +125,7 @@ class Figures:
         """
         sums = ", ".join(f"sum(tokens_{kind})" for kind in TOKENS)
         sql = f"select {sums}, sum({SILENT}) from calls where run = ? and turn >= ?"  # noqa: S608  our own
-        *counts, untold = self._db.conn.execute(sql, [run.id, run.forked_at]).fetchone()
+        *counts, untold = self._connection.execute(sql, [run.id, run.forked_at]).fetchone()
         return {**dict(zip(TOKENS, counts, strict=True)), "untold": untold or 0}
 
     def left_out(self, run: str | None = None) -> dict[str, list[str]]:
@@ -136,7 +136,7 @@ class Figures:
         which = "run = ifnull(?, run) and error glob ?"
         sql = f"select distinct player, error from calls where {which} order by 1, 2"  # noqa: S608  our own
         found: dict[str, list[str]] = {}
-        for player, error in self._db.conn.execute(sql, [run, f"sent *{REFUSED_NOTE}*"]):
+        for player, error in self._connection.execute(sql, [run, f"sent *{REFUSED_NOTE}*"]):
             note = error.partition(REFUSED_NOTE)[0].removeprefix("sent ")
             found.setdefault(player, []).append(note)
         return found
@@ -154,11 +154,11 @@ class Figures:
         """Return what the turns of a run have cost that it has not from its parent."""
         paid = "run = ? and turn >= ? and model not in (?, ?)"
         values = [row["id"], row["turn"] or 0, *WRITTEN_BY_PEOPLE]
-        ((calls,),) = self._db.conn.execute(f"select count(*) from calls where {paid}", values)  # noqa: S608  our own
+        ((calls,),) = self._connection.execute(f"select count(*) from calls where {paid}", values)  # noqa: S608  our own
         spent, settings = Spent(calls), RUNS.value(row, "model_settings") or {}
         columns = ("run", "turn", "agent", "attempt", "player", "arrived", "model", "tokens_in", "tokens_out")
         sql = f"select {', '.join((*columns, *CallDetails._fields))} from calls where {paid} and {MAY_COST}"  # noqa: S608  our own
-        for call in self._db.query(sql, values):
+        for call in named_rows(self._connection, sql, values):
             into, out = call["tokens_in"], call["tokens_out"]
             details = CallDetails(*(call[name] for name in CallDetails._fields))
             reply = Reply("", call["model"], tokens_in=into, tokens_out=out, details=details)
@@ -170,16 +170,16 @@ class Figures:
     def measures(self, run: str) -> dict[str, float | None]:
         """Return the measures of the whole run: name to value."""
         sql = "select name, value from measures where run = ? and scope = 'run' order by rowid"
-        return dict(self._db.conn.execute(sql, [run]).fetchall())
+        return dict(self._connection.execute(sql, [run]).fetchall())
 
     def of_scopes(self, run: str) -> dict[tuple[str, str], tuple[float | None, int, int]]:
         """Return all measures by name and scope: value, number of decisions, number of failed calls."""
         sql = "select name, scope, value, decisions, failures from measures where run = ?"
-        return {row[:2]: row[2:] for row in self._db.conn.execute(sql, [run])}
+        return {row[:2]: row[2:] for row in self._connection.execute(sql, [run])}
 
     def end_run(self, run: Run, ending: Ending, found: WorkedOut) -> None:
         """Store the results of a run that has finished, and the figures that follow from its turns."""
-        with self._db.conn as connection:
+        with self._connection as connection:
             self.keep_worked_out(run, found)
             update_run(connection, run.id, columns_of(ending))
 
@@ -188,7 +188,7 @@ class Figures:
 
         They take the place of earlier ones, in the transaction of the caller.
         """
-        counts, connection = self.counts_of_scopes(run.id), self._db.conn
+        counts, connection = self.counts_of_scopes(run.id), self._connection
         in_order = sorted(found.measures, key=lambda one: (one.scope.startswith("turn/"), one.scope != "run"))
         connection.execute("delete from measures where run = ?", [run.id])
         connection.executemany(
@@ -199,7 +199,7 @@ class Figures:
             ),
         )
         if run.world.measures.agent_turns is not None:
-            ensure_agent_turns(self._db, run.world)
+            ensure_agent_turns(connection, run.world)
             table, columns = agent_turns_table(run.world), agent_turns_columns(run.world)
             connection.execute(f"delete from {table} where run = ?", [run.id])  # noqa: S608  names are ours
             connection.executemany(
@@ -217,10 +217,11 @@ class Figures:
         There are none if the table is missing, or has other columns than today.
         """
         declared = run.world.measures.agent_turns
-        if declared is None or not has_agent_turns(self._db, run.world):
+        if declared is None or not has_agent_turns(self._connection, run.world):
             return []
         table = agent_turns_table(run.world)
-        rows = self._db.query(f"select * from {table} where run = ? order by turn, agent", [run.id])  # noqa: S608  names are ours
+        sql = f"select * from {table} where run = ? order by turn, agent"  # noqa: S608  names are ours
+        rows = named_rows(self._connection, sql, [run.id])
         return [
             AgentTurn(row["turn"], row["agent"], {name: row[name] for name in declared.columns})
             for row in rows
@@ -229,7 +230,7 @@ class Figures:
     def counts_of_scopes(self, run: str) -> dict[str, tuple[int, int]]:
         """Return the number of decisions and of failed calls among them in each scope of a run's measures."""
         decided, failed = by_turn(self._calls.decisions(run))
-        ((played,),) = self._db.conn.execute("select turns from runs where id = ?", [run])
+        ((played,),) = self._connection.execute("select turns from runs where id = ?", [run])
         half = played // 2
         turns = {f"turn/{turn}": range(turn, turn + 1) for turn in range(played)}
         halves = {"first-half": range(half), "second-half": range(half, played)}

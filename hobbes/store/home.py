@@ -9,11 +9,12 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from filelock import BaseFileLock, FileLock, Timeout
-from sqlite_utils import Database
 
 from hobbes.errors import HobbesError, MissingError, UsageError
 from hobbes.files import check_path
@@ -24,12 +25,15 @@ from hobbes.store.figures import Figures
 from hobbes.store.notes import NAME as NOTES
 from hobbes.store.notes import Notes
 from hobbes.store.runs import Runs
-from hobbes.store.schema import check_schema, create
+from hobbes.store.schema import check_schema, create, for_writing
 from hobbes.store.turns import Turns
 from hobbes.temporary import temporary
 
 CHECKPOINTS = "checkpoints.db"
 """The file of the checkpoints in a home."""
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
@@ -74,19 +78,24 @@ class Store:
     `folder` has the files of the databases: it is the home, or a copy of one that is read-only.
     """
 
-    def __init__(self, home: Path, folder: Path, db: Database) -> None:
+    def __init__(self, home: Path, folder: Path, connection: sqlite3.Connection) -> None:
         self.home = home
         self.folder = folder
-        self.db = db
-        self.runs = Runs(home, db)
-        self.turns = Turns(db)
+        self.connection = connection
+        self.runs = Runs(home, connection)
+        self.turns = Turns(connection)
         self.notes = Notes(folder)
-        self.calls = Calls(db, self.runs, self.turns)
-        self.figures = Figures(db, self.runs, self.turns, self.calls)
+        self.calls = Calls(connection, self.runs, self.turns)
+        self.figures = Figures(connection, self.runs, self.turns, self.calls)
+
+    @cached_property
+    def db(self) -> "Database":
+        """The same connection for those who write."""
+        return for_writing(self.connection)
 
     def close(self) -> None:
         """Close the database."""
-        self.db.conn.close()
+        self.connection.close()
 
     def command(self, *words: object) -> str:
         """Return a `hobbes` command line for this home folder, quoted for a shell."""
@@ -95,11 +104,11 @@ class Store:
     @contextmanager
     def as_of_now(self) -> Iterator[None]:
         """Read everything as of one moment, also while other processes write."""
-        self.db.conn.execute("begin")
+        self.connection.execute("begin")
         try:
             yield
         finally:
-            self.db.conn.rollback()
+            self.connection.rollback()
 
     def playing(self, run: str) -> AbstractContextManager[None]:
         """Lock a run against other processes."""
@@ -178,15 +187,14 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
             f"cannot store runs in {home}: {error}; choose another folder with --home"
         ) from error
     try:
-        db = Database(connection)
         # SQLite does not wait for another process that switches the same new file to WAL.
         with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
-            if not check_schema(db, home):
-                create(db)
+            if not check_schema(connection, home):
+                create(connection)
         connection.execute("pragma foreign_keys = on")
-        yield Store(home, folder, db)
+        yield Store(home, folder, connection)
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
             raise  # a bug
@@ -216,8 +224,7 @@ def read_store(home: Path) -> Store:
     connection = connect(path, check_same_thread=False)
     try:
         connection.execute("pragma query_only = on")
-        db = Database(connection)
-        if not check_schema(db, home):
+        if not check_schema(connection, home):
             raise _no_runs(home)
     except HobbesError:
         connection.close()
@@ -225,7 +232,7 @@ def read_store(home: Path) -> Store:
     except sqlite3.DatabaseError as error:
         connection.close()
         raise HobbesError(f"cannot read {path}: {error}") from error
-    return Store(home, home, db)
+    return Store(home, home, connection)
 
 
 def _no_runs(home: Path) -> MissingError:

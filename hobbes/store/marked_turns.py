@@ -86,6 +86,6 @@ def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, 
     for name in names:
         sql = "select cast(substr(scope, 6) as integer), value from measures where run = ? and name = ?"
         sql += " and scope glob 'turn/[0-9]*' and value is not null order by 1"
-        if figures := dict(store.db.conn.execute(sql, [run.id, name])):
+        if figures := dict(store.connection.execute(sql, [run.id, name])):
             by_measure[name] = figures
     return by_measure

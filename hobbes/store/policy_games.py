@@ -29,23 +29,13 @@ from hobbes.engine.record import JsonObject, canonical
 from hobbes.engine.turn import Turn, answer_fields, judge, play_turn, question_of, views
 from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.errors import DamagedError, HobbesError
-from hobbes.nodes.journal import (
-    TURN_QUESTION,
-    Address,
-    Call,
-    PlayerKind,
-    Prompt,
-    Reply,
-    make_call,
-)
-from hobbes.nodes.players import PolicyPlayer, parse_spec
+from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.reading import read
 from hobbes.store.figures import columns_of
 from hobbes.store.history import first_of
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run, ending, observer_asked
 from hobbes.store.reported import RatingsGiven, keep_figures, keep_row, row_of
-from hobbes.store.run_journal import RunJournal
 from hobbes.store.runs import update_run
 from hobbes.store.schema import COUNTS
 
@@ -74,6 +64,8 @@ def pure_turns(
     Let go of a turn before you ask for the next one: Python's garbage collector goes through all that is
     kept.
     """
+    from hobbes.nodes.players import PolicyPlayer, parse_spec  # noqa: PLC0415  who reads a run plays nothing
+
     players = {
         agent: PolicyPlayer(world, parse_spec(world.policies, spec), setting.seed)
         for agent, spec in models.items()
@@ -168,7 +160,7 @@ def play_purely(store: Store, run: Run) -> None:
         "digest": digest,
         "seconds": time.monotonic() - began,
     }
-    with store.playing(run.id), store.db.conn as connection:
+    with store.playing(run.id), store.connection as connection:
         update_run(connection, run.id, columns)
         keep_row(connection, row)
 
@@ -180,27 +172,27 @@ def with_turns(store: Store, run: Run) -> Run:
     it ends in another digest now.
     """
     played = "select 1 from turns where run = ?"
-    if run.status != "finished" or not run.turns or store.db.execute(played, [run.id]).fetchone():
+    if run.status != "finished" or not run.turns or store.connection.execute(played, [run.id]).fetchone():
         return run
     if run.parent or not is_pure(run.world, run.setting, run.models):
         return run  # its turns have been lost
     # Whoever reads as of one moment reads on as of the moment when the turns are there.
-    if reading := store.db.conn.in_transaction:
-        store.db.conn.rollback()
-    ((only,),) = store.db.execute("pragma query_only")
+    if reading := store.connection.in_transaction:
+        store.connection.rollback()
+    ((only,),) = store.connection.execute("pragma query_only")
     try:
-        store.db.conn.execute("pragma query_only = off")
+        store.connection.execute("pragma query_only = off")
         with store.playing(run.id):
-            if not store.db.execute(played, [run.id]).fetchone():
+            if not store.connection.execute(played, [run.id]).fetchone():
                 play_again(store, run)
     except (sqlite3.OperationalError, PermissionError) as error:
         raise HobbesError(
             f"run {run.id} has no turns yet, and {store.home} cannot be written to play it again: {error}"
         ) from error
     finally:
-        store.db.conn.execute(f"pragma query_only = {only}")
+        store.connection.execute(f"pragma query_only = {only}")
         if reading:
-            store.db.conn.execute("begin")
+            store.connection.execute("begin")
     return run
 
 
@@ -209,6 +201,8 @@ def play_again(store: Store, run: Run) -> None:
 
     Raise DamagedError if it ends in another digest now, HobbesError if it was played by other rules.
     """
+    from hobbes.store.run_journal import RunJournal  # noqa: PLC0415  who reads a run writes nothing
+
     run.check_versions()
     turns, calls = list[tuple[int, str, str, str]](), list[Call]()
 

@@ -8,13 +8,13 @@ from pydantic import AfterValidator, Field, Json
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from hobbes.errors import DamagedError, MissingError
+from hobbes.graphs.database import named_rows
 from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings
-from hobbes.store.calls import CALL_JSON, CALL_TYPES
+from hobbes.store.calls import CALL_JSON, CALL_TYPES, columns_of_call
 from hobbes.store.checked_rows import Table
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import HOBBES
-from hobbes.store.run_journal import columns_of_call
 from hobbes.store.runs import now
 from hobbes.store.schema import CALL, insertion
 from hobbes.worlds import world_named
@@ -98,7 +98,7 @@ class KeptAnswer(NamedTuple):
 def keep_probe(store: Store, probe: KeptProbe) -> None:
     """Store what a probe asks, or what it asks now: more columns, or more often."""
     situations, columns = (json.dumps(part, ensure_ascii=False) for part in (probe.situations, probe.columns))
-    with store.db.conn as connection:
+    with store.connection as connection:
         connection.execute(
             "insert into probes (name, world, situations, columns, times, started, hobbes)"
             " values (?, ?, ?, ?, ?, ?, ?)"
@@ -114,7 +114,7 @@ def probes_listed(store: Store) -> list[Row]:
     Of one whose row is damaged, only the name and the damage are returned.
     """
     listed = []
-    for row in store.db.table("probes").rows_where(order_by="started desc, rowid desc"):
+    for row in named_rows(store.connection, "select * from probes order by started desc, rowid desc"):
         try:
             values = PROBES.values(row)
         except DamagedError as error:
@@ -130,13 +130,13 @@ def probes_listed(store: Store) -> list[Row]:
 
 def probe_names(store: Store) -> list[str]:
     """Return the names of all probes, the newest first."""
-    rows = store.db.conn.execute("select name from probes order by started desc, rowid desc")
+    rows = store.connection.execute("select name from probes order by started desc, rowid desc")
     return [name for (name,) in rows]
 
 
 def kept_probe(store: Store, name: str) -> KeptProbe | None:
     """Return a probe; None if there is none of this name. Raise DamagedError if its row is damaged."""
-    row = next(store.db.table("probes").rows_where("name = ?", [name]), None)
+    row = next(named_rows(store.connection, "select * from probes where name = ?", [name]), None)
     return None if row is None else KeptProbe(*(PROBES.plain(row, part) for part in KeptProbe._fields))
 
 
@@ -154,9 +154,9 @@ def answers_of(store: Store, probe: KeptProbe) -> Iterator[KeptAnswer]:
 
     Raise DamagedError at one that is damaged.
     """
-    order = "situation, column, number, question"
+    sql = "select * from probe_answers where probe = ? order by situation, column, number, question"
     texts: dict[str, str] = {}
-    for row in store.db.table("probe_answers").rows_where("probe = ?", [probe.name], order_by=order):
+    for row in named_rows(store.connection, sql, [probe.name]):
         yield _answer(store, probe, row, texts)
 
 
@@ -181,7 +181,7 @@ def _answer(store: Store, probe: KeptProbe, row: Row, texts: dict[str, str]) -> 
 def keep_answers(store: Store, probe: str, answers: Sequence[KeptAnswer]) -> None:
     """Store answers, with the texts of their prompts."""
     arrived = now()
-    with store.db.conn as connection:
+    with store.connection as connection:
         for one in answers:
             for text in one.call.prompt:
                 store.runs.add_text(text)

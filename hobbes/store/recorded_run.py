@@ -16,7 +16,7 @@ from hobbes.errors import HobbesError
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.prompt_set import PromptSet
 from hobbes.nodes.reading import deciding
 
 HOBBES = version("hobbes")

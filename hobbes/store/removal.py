@@ -1,6 +1,7 @@
 """Remove a run from a home: what needs it, and all that the databases of the home have of it."""
 
 from hobbes.errors import UsageError
+from hobbes.graphs.database import transaction
 from hobbes.graphs.run import open_checkpoints
 from hobbes.store.copies import tables_of_runs
 from hobbes.store.experiment_tables import cells_of_runs
@@ -51,15 +52,16 @@ def _check_it_can_go(store: Store, run: Run) -> None:
     needing = [f"fork {row['name'] or row['id']}" for row in store.runs.forks(run.id)]
     if cell := cells_of_runs(store).get(run.id):
         needing.append(f"experiment {cell[0]}")
-    needing += [f"probe {name}" for (name,) in store.db.execute(PROBES_OF_RUN, [run.id])]
+    needing += [f"probe {name}" for (name,) in store.connection.execute(PROBES_OF_RUN, [run.id])]
     if needing:
         raise UsageError(f"run {run.label} stays as long as these need it: {', '.join(needing)}")
 
 
 def _remove_rows(store: Store, run: Run) -> None:
-    tables = tables_of_runs(store.db)
-    with store.db.atomic():
+    connection = store.connection
+    tables = tables_of_runs(connection)
+    with transaction(connection):
         for table in tables:
-            store.db.execute(f"delete from {table} where run = ?", [run.id])  # noqa: S608  names are ours
-        store.db.execute("delete from runs where id = ?", [run.id])
-        store.db.execute(REMOVE_UNUSED_TEXTS)
+            connection.execute(f"delete from {table} where run = ?", [run.id])  # noqa: S608  names are ours
+        connection.execute("delete from runs where id = ?", [run.id])
+        connection.execute(REMOVE_UNUSED_TEXTS)

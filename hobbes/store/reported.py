@@ -15,6 +15,7 @@ from hobbes.engine.measures import Measure, PlayedTurn, WorkedOut, work_out
 from hobbes.engine.record import canonical, compact
 from hobbes.engine.world import AnyWorld, won
 from hobbes.errors import DamagedError, HobbesError
+from hobbes.graphs.database import named_rows
 from hobbes.store.checked_rows import Table
 from hobbes.store.damage import damage_error
 from hobbes.store.experiment_tables import BegunCell
@@ -142,7 +143,7 @@ def keep_row(connection: sqlite3.Connection, row: Row) -> None:
 def keep_figures(store: Store, run: Run) -> None:
     """Store the row of a run that was played on the graph and has finished."""
     row = _stored_row_of(store, run)
-    with store.db.conn as connection:
+    with store.connection as connection:
         keep_row(connection, row)
 
 
@@ -156,7 +157,7 @@ def measure_anew(store: Store, run: Run) -> WorkedOut:
     if run.status != "finished":
         raise HobbesError(f"run {run.label} is {run.status}: a run is measured when it has finished")
     found = work_out(run.world.measures, StoredHistory(store, run))
-    with store.playing(run.id), store.db.conn as connection:
+    with store.playing(run.id), store.connection as connection:
         store.figures.keep_worked_out(run, found)
         if connection.execute("select 1 from reported where run = ?", [run.id]).fetchone():
             keep_row(connection, _stored_row_of(store, run))
@@ -164,7 +165,7 @@ def measure_anew(store: Store, run: Run) -> WorkedOut:
 
 
 def _stored_row_of(store: Store, run: Run) -> Row:
-    measures = store.db.execute("select name, scope, value from measures where run = ?", [run.id])
+    measures = store.connection.execute("select name, scope, value from measures where run = ?", [run.id])
     ratings = RatingsGiven(run.world)
     for played in StoredHistory(store, run) if run.world.measures.truths else ():
         ratings.add(played)
@@ -187,7 +188,7 @@ def figures_of(
 
 def _row(store: Store, run: str, with_turns: Callable[[Store, Run], Run]) -> Row:
     about = store.runs.row(run)
-    kept = next(store.db.query("select * from reported where run = ?", [run]), None)
+    kept = next(named_rows(store.connection, "select * from reported where run = ?", [run]), None)
     # It is missing if the process that played the run was killed at its end.
     row = kept or _stored_row_of(store, with_turns(store, store.runs.find(run)))
     REPORTED.values(row)

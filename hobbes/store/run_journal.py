@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from operator import itemgetter
@@ -12,7 +12,7 @@ from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.measures import WorkedOut
 from hobbes.engine.record import canonical, sha256
 from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program, last_answer
-from hobbes.store.calls import INSERT_CALL, STORED
+from hobbes.store.calls import INSERT_CALL, STORED, columns_of_call
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run
 from hobbes.store.row_hashes import call_hash
@@ -21,29 +21,6 @@ from hobbes.store.schema import insertion
 from hobbes.store.turns import INSERT_TURN, hashed
 
 INSERT_TEXT = insertion("insert or ignore", "texts", ("hash", "text"))
-
-
-def columns_of_call(call: Call, arrived: str, hash_of: Callable[[str], str] = sha256) -> dict[str, Any]:
-    """Return the columns of a call after those that say which one it is (`schema.CALL`)."""
-    reply = call.reply
-    return {
-        "tries": reply.tries,
-        "outcome": call.outcome,
-        "found_as": call.found_as,
-        "model": reply.model,
-        "player": reply.player,
-        "system": hash_of(call.prompt.system),
-        "prompt": sha256(call.prompt.turn),
-        "answer": reply.text,
-        "reasoning": reply.reasoning,
-        "reasoning_source": reply.reasoning_source,
-        "error": reply.error,
-        "tokens_in": reply.tokens_in,
-        "tokens_out": reply.tokens_out,
-        **reply.details._asdict(),
-        "milliseconds": reply.milliseconds,
-        "arrived": arrived,
-    }
 
 
 class RunJournal:
@@ -87,7 +64,7 @@ class RunJournal:
         """Store the calls that have arrived, in one transaction, unless another of them has done so."""
         if not self._arrived:
             return
-        with self._store.db.conn:
+        with self._store.connection:
             self.insert(self._arrived)
         self._arrived = []
 
@@ -96,7 +73,7 @@ class RunJournal:
 
         Return whether the run still waited for this answer. If it did not, nothing is stored.
         """
-        with self._store.db.conn as connection:
+        with self._store.connection as connection:
             questions = self._store.runs.find(self._run).questions
             if question not in questions:
                 return False
@@ -110,7 +87,7 @@ class RunJournal:
         self, turns: Iterable[tuple[int, str, str, str]], calls: Sequence[Call], found: WorkedOut
     ) -> None:
         """Store the turns (number, record, digest, ledgers), calls and figures of a finished run."""
-        ended, connection = now(), self._store.db.conn
+        ended, connection = now(), self._store.connection
         with connection:
             connection.executemany(INSERT_TURN, (hashed(self._run, *turn, ended) for turn in turns))
             self.insert(calls)
@@ -135,15 +112,15 @@ class RunJournal:
         for row, call in zip(rows, calls, strict=True):
             if not is_program(call.reply.player):
                 texts[row["prompt"]] = call.prompt.turn
-        self._store.db.conn.executemany(INSERT_TEXT, texts.items())
+        self._store.connection.executemany(INSERT_TEXT, texts.items())
         # Values by position are bound twice as fast as values by name.
-        self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*STORED), rows))
+        self._store.connection.executemany(INSERT_CALL, map(itemgetter(*STORED), rows))
         self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
     def turn(self, turn: Logged) -> None:
         """Store a turn, and that the run has it, in one transaction."""
         number, record, digest, ledgers = turn
-        with self._store.db.conn as connection:
+        with self._store.connection as connection:
             row = hashed(self._run, number, record.text, digest, canonical(ledgers), now())
             connection.execute(INSERT_TURN, row)
             connection.execute(

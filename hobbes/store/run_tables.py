@@ -81,8 +81,8 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
         raise MissingError(f"there is no table {name!r}{hint}")
     if made := MADE.get(name):
         return made(store, run)
-    types = kinds_of(store.db, name)
-    cursor = store.db.execute(QUERIES[name], [run.id])
+    types = kinds_of(store.connection, name)
+    cursor = store.connection.execute(QUERIES[name], [run.id])
     columns = {column: types[column] for column, *_ in cursor.description}
     if name == "calls":
         rows = _with_what_counts(store, run, _with_texts(store, store.calls.rows(run.id)))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, Json
-from sqlite_utils import Database
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from hobbes.engine.digest import first_digest
@@ -21,15 +20,16 @@ from hobbes.engine.turn import RECORD_VERSION
 from hobbes.engine.world import MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.errors import DamagedError, MissingError, UsageError
 from hobbes.files import CASSETTE_SUFFIX
+from hobbes.graphs.database import named_rows, transaction
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
-from hobbes.nodes.prompting import PromptSet, bound
+from hobbes.nodes.prompt_set import PromptSet, bound
 from hobbes.store.checked_rows import Table
 from hobbes.store.command_line import command
 from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import HOBBES, PersonQuestion, Run, Stretch, Versions
 from hobbes.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
-from hobbes.store.schema import COUNTS, TEMPLATES
+from hobbes.store.schema import COUNTS, TEMPLATES, insertion
 from hobbes.worlds import world_named
 
 Row = dict[str, Any]
@@ -86,9 +86,9 @@ RUNS = Table(
 class Runs:
     """The runs of a home."""
 
-    def __init__(self, home: Path, db: Database) -> None:
+    def __init__(self, home: Path, connection: sqlite3.Connection) -> None:
         self._home = home
-        self._db = db
+        self._connection = connection
 
     def new(  # noqa: PLR0913, PLR0917  everything that a run starts with
         self,
@@ -106,7 +106,7 @@ class Runs:
         A fork begins at the turn that stands beside its parent. Its first turns are copied by `Turns`.
         """
         run = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)
-        with self._db.atomic():
+        with transaction(self._connection):
             texts = [self.add_text(text) for text in (prompts.system, prompts.turn, prompts.schema)]
             # The first text locks the database for other writers, so the name stays free until it is used.
             self.check_name(name)
@@ -139,7 +139,8 @@ class Runs:
                 "turn": turn,
                 "earlier": canonical(earlier) if earlier else None,
             }
-            self._db.table("runs").insert({**row, "column_hashes": compact(column_hashes(row))})
+            row["column_hashes"] = compact(column_hashes(row))
+            self._connection.execute(insertion("insert", "runs", [*row]), [*row.values()])
         return run
 
     def _earlier(self, parent: str, turn: int, way: Mapping[str, Any]) -> list[Row]:
@@ -158,12 +159,12 @@ class Runs:
     def change_players(self, run: Run, models: Mapping[str, str], model_settings: Models) -> None:
         """Let a run be played by others from its next turn on; the turns of its parent stay as they were."""
         players = _players(models, model_settings)
-        with self._db.atomic():
+        with transaction(self._connection):
             row = {**self.row(run.id), **players}
             earlier = self._earlier(run.id, run.turns, row)
             row["earlier"] = canonical(earlier) if earlier else None
             changed = {name: row[name] for name in (*players, "earlier")}
-            update_run(self._db.conn, run.id, {**changed, "column_hashes": compact(column_hashes(row))})
+            update_run(self._connection, run.id, {**changed, "column_hashes": compact(column_hashes(row))})
 
     def check_name(self, name: str | None) -> None:
         """Raise UsageError for a name that is too long, or by which the run could not be found."""
@@ -184,17 +185,17 @@ class Runs:
 
     def has(self, name: str) -> bool:
         """Return whether a run has this name or id."""
-        return any(self._db.table("runs").rows_where("name = ?1 or id = ?1", [name]))
+        return bool(self._where("name = ?1 or id = ?1", name))
 
     def add_text(self, text: str) -> str:
         """Store a text as it is, if it is new, and return its hash."""
         name = sha256(text)
-        self._db.conn.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
+        self._connection.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
         return name
 
     def text(self, name: str) -> str | None:
         """Return the text with a hash; None if it is missing, or is not the one with this hash."""
-        stored = self._db.conn.execute("select text from texts where hash = ?", [name]).fetchone()
+        stored = self._connection.execute("select text from texts where hash = ?", [name]).fetchone()
         text = stored[0] if stored else None
         return text if isinstance(text, str) and sha256(text) == name else None
 
@@ -216,15 +217,16 @@ class Runs:
         return self._as_run(self._found(reference))
 
     def _found(self, reference: str) -> Row:
-        table = self._db.table("runs")
         if reference == "last":
-            rows = list(table.rows_where(order_by="rowid desc", limit=1))
+            rows = self._where("rowid = (select max(rowid) from runs)")
         else:
-            rows = list(table.rows_where("id = ?1 or name = ?1", [reference])) or list(
-                table.rows_where("?1 != '' and substr(id, 1, length(?1)) = ?1", [reference])
+            rows = self._where("id = ?1 or name = ?1", reference) or self._where(
+                "?1 != '' and substr(id, 1, length(?1)) = ?1", reference
             )
         if not rows:
-            names = self._db.execute("select name from runs where name is not null union select id from runs")
+            names = self._connection.execute(
+                "select name from runs where name is not null union select id from runs"
+            )
             known = ["last", *(name for (name,) in names)]
             hint = did_you_mean(reference, known, f"`{command(self._home, 'runs')}` lists them")
             raise MissingError(f"there is no run {reference!r} in {self._home}{hint}")
@@ -297,24 +299,27 @@ class Runs:
 
     def row_unchecked(self, run: str) -> Row:
         """Return the row of a run as it is."""
-        # `get` of sqlite-utils asks SQLite for the columns of the table each time.
-        (row,) = self._db.query("select * from runs where id = ?", [run])
+        (row,) = self._where("id = ?", run)
         return row
 
     def rows(self) -> list[Row]:
         """Return the rows of all runs as they are, the newest first."""
-        return list(self._db.table("runs").rows_where(order_by="rowid desc"))
+        return list(named_rows(self._connection, "select * from runs order by rowid desc"))
+
+    def _where(self, condition: str, *values: str) -> list[Row]:
+        """Return the rows of the runs that meet a condition."""
+        return list(named_rows(self._connection, f"select * from runs where {condition}", values))  # noqa: S608  our own
 
     def forks(self, run: str) -> list[Row]:
         """Return the forks of a run, the newest first: id, name and turn."""
         sql = "select id, name, turn from runs where parent = ? order by rowid desc"
-        return list(self._db.query(sql, [run]))
+        return list(named_rows(self._connection, sql, [run]))
 
     def update(self, run: str, **values: str | float | None) -> None:
         """Change columns of a run."""
         # A single statement waits for other writers. sqlite-utils reads first, and SQLite refuses to turn a
         # reader into a writer.
-        with self._db.conn as connection:
+        with self._connection as connection:
             update_run(connection, run, values)
 
     def keep_servers(self, run: str, asked: Mapping[str, str]) -> None:

@@ -4,15 +4,18 @@ The tables of a turn's record are views of the column `turns.record`. Their SQL 
 in `record_views`.
 """
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-from sqlite_utils import Database
+from typing import TYPE_CHECKING
 
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import HobbesError
 from hobbes.store.command_line import command
 from hobbes.store.record_views import EACH, VIEWS, Column, Kind, View
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 RECORD = "iif(json_valid(record), record, '{}')"
 """SQL for the record of a turn; a damaged one is empty."""
@@ -72,16 +75,23 @@ def insertion(command: str, table: str, columns: Sequence[str]) -> str:
     return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
 
 
-def create(db: Database) -> None:
+def for_writing(connection: sqlite3.Connection) -> "Database":
+    """Return a database as sqlite-utils sees it. Only who writes it waits for that library."""
+    from sqlite_utils import Database  # noqa: PLC0415  slow to import
+
+    return Database(connection)
+
+
+def create(connection: sqlite3.Connection) -> None:
     """Create the tables and views of a new run database, all or nothing."""
-    with db.atomic():
+    with for_writing(connection).atomic() as db:
         _create_tables(db)
         for view in VIEWS:
             db.conn.execute(view_of(view))
         db.conn.execute(f"pragma user_version = {SCHEMA_VERSION}")
 
 
-def _create_tables(db: Database) -> None:
+def _create_tables(db: "Database") -> None:
     """Create the tables. They are strict: each column takes values of its type alone."""
     db.table("texts").create({"hash": str, "text": str}, pk="hash", strict=True)
     db.table("runs").create(
@@ -180,7 +190,7 @@ def _create_tables(db: Database) -> None:
     )
 
 
-def _create_tables_of_probes(db: Database) -> None:
+def _create_tables_of_probes(db: "Database") -> None:
     asked = {"situations": str, "columns": str, "times": int}
     db.table("probes").create(
         {"name": str, "world": str, **asked, "started": str, "hobbes": str}, pk="name", strict=True
@@ -196,12 +206,12 @@ def _create_tables_of_probes(db: Database) -> None:
     )
 
 
-def check_schema(db: Database, home: Path) -> bool:
+def check_schema(connection: sqlite3.Connection, home: Path) -> bool:
     """Return whether the tables are there. Raise HobbesError, in one line, if they are of another schema."""
-    ((schema,),) = db.execute("pragma user_version")
+    ((schema,),) = connection.execute("pragma user_version")
     if schema == SCHEMA_VERSION:
         return True
-    if not db.table_names():
+    if not connection.execute("select 1 from sqlite_master where type = 'table'").fetchone():
         return False
     migrate = command(home, "migrate")
     raise HobbesError(
@@ -242,19 +252,18 @@ def agent_turns_columns(world: AnyWorld) -> dict[str, type]:
     return {**ADDRESS, "agent": str, **further}
 
 
-def has_agent_turns(db: Database, world: AnyWorld) -> bool:
+def has_agent_turns(connection: sqlite3.Connection, world: AnyWorld) -> bool:
     """Return whether the plain table of a world is there with the columns that it has today."""
-    name = agent_turns_table(world)
-    return name in db.table_names() and db.table(name).columns_dict == agent_turns_columns(world)
+    return kinds_of(connection, agent_turns_table(world)) == agent_turns_columns(world)
 
 
-def ensure_agent_turns(db: Database, world: AnyWorld) -> None:
+def ensure_agent_turns(connection: sqlite3.Connection, world: AnyWorld) -> None:
     """Create the plain table of a world. One with other columns is made anew, without its rows.
 
     Those rows were made by other formulas; `hobbes measure` makes them anew.
     """
-    if world.measures.agent_turns is not None and not has_agent_turns(db, world):
-        db.table(agent_turns_table(world)).create(
+    if world.measures.agent_turns is not None and not has_agent_turns(connection, world):
+        for_writing(connection).table(agent_turns_table(world)).create(
             agent_turns_columns(world),
             pk=("run", "turn", "agent"),
             strict=True,
@@ -302,12 +311,12 @@ SQL_KINDS: Mapping[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float}
 """The types of SQL columns."""
 
 
-def kinds_of(db: Database, name: str) -> dict[str, type]:
+def kinds_of(connection: sqlite3.Connection, name: str) -> dict[str, type]:
     """Return the columns of a table or a view, each with the type of its values."""
     for view in VIEWS:
         if view.name == name:
             return {column: int if kind == "integer" else str for column, kind in columns_of(view).items()}
     return {
         column: SQL_KINDS[kind.upper()]
-        for column, kind in db.execute("select name, type from pragma_table_xinfo(?)", [name])
+        for column, kind in connection.execute("select name, type from pragma_table_xinfo(?)", [name])
     }

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
-from sqlite_utils import Database
 
 from hobbes.engine.record import sha256
 from hobbes.engine.world import in_one_line
 from hobbes.errors import HobbesError
-from hobbes.graphs.database import connect
+from hobbes.graphs.database import connect, named_rows
 from hobbes.store.home import DAMAGE, Store, may_be_damage
+from hobbes.store.schema import for_writing
 
 NAME = "search.db"
 """The name of the file."""
@@ -136,25 +136,25 @@ def find_texts(store: Store, query: str, filters: Filters, first: int, most: int
 def _find(store: Store, query: str, filters: Filters, first: int, most: int) -> Found:
     with closing(connect(store.folder / NAME)) as connection:
         connection.execute("attach ? as runs", [str(store.folder / "runs.db")])
-        db = Database(connection)
-        db.register_function(_spaced, name="spaced")
-        db.register_function(sha256, name="sha256")
-        _create(db)
-        while _add_turns(db):
+        connection.create_function("spaced", 1, _spaced)
+        connection.create_function("sha256", 1, sha256)
+        _create(connection)
+        while _add_turns(connection):
             pass
         values: dict[str, Any] = {name: value for name, value in filters._asdict().items() if value}
         own = "true" if filters.kind else "not places.repeats"
         where = " and ".join([own, *(f"places.{name} = :{name}" for name in values)])
         values["query"] = _as_fts5_reads_it(query)
-        hits = _hits(db, where, values | {"first": first, "most": most})
-        return Found(_total(db, where, values), hits, _runs_without_texts(db))
+        hits = _hits(connection, where, values | {"first": first, "most": most})
+        return Found(_total(connection, where, values), hits, _runs_without_texts(connection))
 
 
-def _create(db: Database) -> None:
+def _create(connection: sqlite3.Connection) -> None:
     """Create the tables of an index that has none, in one transaction: other processes see none or all."""
-    with db.conn:
-        db.execute("begin immediate")  # others wait here
-        if not db.table("texts").exists():
+    with connection:
+        connection.execute("begin immediate")  # others wait here
+        if not connection.execute("select 1 from sqlite_master where name = 'texts'").fetchone():
+            db = for_writing(connection)
             db.table("texts").create({"id": int, "hash": str, "text": str}, pk="id")
             db.table("texts").create_index(["hash"], unique=True)
             # Without triggers: with them, FTS5 writes to the file after each text.
@@ -164,15 +164,15 @@ def _create(db: Database) -> None:
             db.table("indexed").create({"row": int, "run": str, "turn": int}, pk="row")
 
 
-def _add_turns(db: Database) -> bool:
+def _add_turns(connection: sqlite3.Connection) -> bool:
     """Index the next turns that are not in the index yet. Return whether there were any.
 
     Raise sqlite3.DatabaseError if another run database was indexed than the one that is there.
     """
-    with db.conn:
-        db.execute("begin immediate")  # others wait here
-        last = db.execute("select row, run, turn from indexed order by row desc limit 1").fetchone()
-        rows = db.execute(
+    with connection:
+        connection.execute("begin immediate")  # others wait here
+        last = connection.execute("select row, run, turn from indexed order by row desc limit 1").fetchone()
+        rows = connection.execute(
             "select rowid, run, turn from runs.turns where rowid >= ? order by rowid limit ?",
             [last[0] if last else 0, MAX_TURNS + 1],
         ).fetchall()
@@ -180,15 +180,15 @@ def _add_turns(db: Database) -> bool:
             raise sqlite3.DatabaseError("it is of other runs")
         new = rows[1:] if last else rows[:MAX_TURNS]
         if new:
-            _add(db, new[0][0], new[-1][0])
-            db.execute("insert into indexed values (?, ?, ?)", new[-1])
+            _add(connection, new[0][0], new[-1][0])
+            connection.execute("insert into indexed values (?, ?, ?)", new[-1])
         return bool(new)
 
 
-def _add(db: Database, first: int, last: int) -> None:
+def _add(connection: sqlite3.Connection, first: int, last: int) -> None:
     """Add the texts of the turns in these rows, and where they stand."""
-    ((indexed,),) = db.execute("select ifnull(max(id), 0) from texts")
-    db.execute(
+    ((indexed,),) = connection.execute("select ifnull(max(id), 0) from texts")
+    connection.execute(
         "create temp table found as"
         " with new as (select run, turn from runs.turns where rowid between ? and ?)"
         ' select kind, run, turn, agent, "to", source, repeats, spaced(text) as text,'
@@ -196,13 +196,15 @@ def _add(db: Database, first: int, last: int) -> None:
         f" from ({TEXTS}) where typeof(text) = 'text' and trim(text) != ''",
         [first, last],
     )
-    db.execute("insert or ignore into texts (hash, text) select hash, text from found")
-    db.execute(
+    connection.execute("insert or ignore into texts (hash, text) select hash, text from found")
+    connection.execute(
         'insert or ignore into places select id, kind, run, turn, agent, "to", source, repeats'
         " from found join texts using (hash)"
     )
-    db.execute("insert into texts_fts (rowid, text) select id, text from texts where id > ?", [indexed])
-    db.execute("drop table found")
+    connection.execute(
+        "insert into texts_fts (rowid, text) select id, text from texts where id > ?", [indexed]
+    )
+    connection.execute("drop table found")
 
 
 def _spaced(text: str) -> str:
@@ -216,19 +218,20 @@ def _as_fts5_reads_it(query: str) -> str:
     return " ".join(part if part.startswith('"') else f'"{part.rstrip("*")}"*' for part in parts) or '""'
 
 
-def _total(db: Database, where: str, values: dict[str, Any]) -> int:
+def _total(connection: sqlite3.Connection, where: str, values: dict[str, Any]) -> int:
     sql = (
         "select count(distinct places.text) from texts_fts join places on places.text = texts_fts.rowid"
         f" where texts_fts match :query and {where}"
     )
-    ((count,),) = db.execute(sql, values)
+    ((count,),) = connection.execute(sql, values)
     return int(count)
 
 
-def _hits(db: Database, where: str, values: Mapping[str, Any]) -> list[Hit]:
+def _hits(connection: sqlite3.Connection, where: str, values: Mapping[str, Any]) -> list[Hit]:
     token = secrets.token_hex(8)  # no text has it, so none can mark anything
     begin, end = f"\x02{token}", f"\x03{token}"
-    rows = db.query(
+    rows = named_rows(
+        connection,
         'select places.kind, places.run, name, places.turn, places.agent, "to", source,'
         " count(*) - 1 as others, min(places.rowid) as first_place, shown from ("
         "   select rowid as id, rank as worse, snippet(texts_fts, 0, :begin, :end, '…', :tokens) as shown"
@@ -256,11 +259,11 @@ def _pieces(shown: str, begin: str, end: str) -> Iterator[tuple[str, bool]]:
         yield after, False
 
 
-def _runs_without_texts(db: Database) -> int:
+def _runs_without_texts(connection: sqlite3.Connection) -> int:
     """Return how many runs keep no turns: policies played them for experiments."""
     sql = (
         "select count(*) from runs.runs where status = 'finished' and turns > 0"
         " and not exists (select 1 from runs.turns as played where played.run = runs.id)"
     )
-    ((count,),) = db.execute(sql)
+    ((count,),) = connection.execute(sql)
     return int(count)

@@ -1,13 +1,13 @@
 """The turns of the runs of a home: the table `turns`."""
 
 import json
+import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from pydantic import Json as JsonText
-from sqlite_utils import Database
 
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json, canonical, sha256
@@ -77,8 +77,8 @@ class LoggedTurn:
 class Turns:
     """The turns of the runs of a home."""
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
 
     def of(self, run: Run, first: int = 0, last: int | None = None) -> Iterator[LoggedTurn]:
         """Yield the stored turns of a run in order, from the first to the last.
@@ -107,13 +107,13 @@ class Turns:
     def first_beyond(self, table: str, run: str, turns: int) -> int | None:
         """Return the first turn with rows in a table that is none of a run's first ones; None without any."""
         sql = f"select min(turn) from {table} where run = ? and not turn between 0 and ?"  # noqa: S608  names are ours
-        (turn,) = self._db.conn.execute(sql, [run, turns - 1]).fetchone()
+        (turn,) = self._connection.execute(sql, [run, turns - 1]).fetchone()
         return turn if turn is None else int(turn)
 
     def counts(self, run: str) -> dict[str, int]:
         """Return the numbers of `rejected` and `corrected` parts of answers in the stored turns of a run."""
         sql = f"select {', '.join(COUNTS.values())} from turns where run = ?"  # noqa: S608  our own
-        return dict(zip(COUNTS, self._db.conn.execute(sql, [run]).fetchone(), strict=True))
+        return dict(zip(COUNTS, self._connection.execute(sql, [run]).fetchone(), strict=True))
 
     def unchecked(self, run: Run, first: int = 0, last: int | None = None) -> Iterator[LoggedTurn]:
         """Yield the stored turns of a run in order, as they are."""
@@ -123,13 +123,13 @@ class Turns:
         )
         return (
             LoggedTurn(*row)
-            for row in self._db.conn.execute(sql, [run.id, first, run.turns - 1 if last is None else last])
+            for row in self._connection.execute(sql, [run.id, first, run.turns - 1 if last is None else last])
         )
 
     def _digest_of(self, run: Run, turn: int) -> str:
         """Return the digest of a turn; empty if there is no such turn."""
         sql = "select digest from turns where run = ? and turn = ?"
-        row = self._db.conn.execute(sql, [run.id, turn]).fetchone()
+        row = self._connection.execute(sql, [run.id, turn]).fetchone()
         return row[0] if row else ""
 
     def views_sent(self, run: Run, turn: int) -> Mapping[str, str]:
@@ -156,5 +156,5 @@ class Turns:
             hashed(run, turn.turn, turn.text, turn.digest, turn.ledgers_text, turn.ended)
             for turn in self.of(parent, 0, turns - 1)
         )
-        self._db.conn.executemany(INSERT_TURN, rows)
+        self._connection.executemany(INSERT_TURN, rows)
         return self._digest_of(parent, turns - 1)

@@ -1,16 +1,26 @@
-"""The wheel that is made from the sdist, beside a project whose packages are named as folders of hobbes."""
+"""The wheel that is made from the sdist, with what it requires and no more, in a project of one's own.
+
+The packages of the project are named as folders of hobbes.
+"""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import tarfile
-from importlib.metadata import version
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution, version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from hobbes.wire.recorder import in_thread
+from hobbes.wire.stand_in import stand_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,6 +75,28 @@ def test_both_packages_of_one_name_are_imported(name):
 """
 
 
+REFUSED = """\
+import hobbes
+from hobbes.cli import app
+
+def refused(*words):
+    try:
+        app(words, standalone_mode=False)
+    except hobbes.HobbesError as error:
+        return str(error)
+
+print(refused("report", "two"))
+print(refused("export", "last", "--format", "parquet", "--to", "tables"))
+print(refused("export", "last", "--format", "inspect", "--to", "log.eval"))
+print(refused("experiment", "two.toml", "--on", "ray"))
+print(refused("improve", "calmer.toml"))
+try:
+    hobbes.open().run().table("calls")
+except ImportError as error:
+    print(error)
+"""
+"""Asks for what only an extra brings, once for each."""
+
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 
 
@@ -83,9 +115,22 @@ def call(*words: object, **options: Any) -> str:
     return printed
 
 
+def required(*waiting: str) -> dict[str, Distribution]:
+    """Return the distributions that these need, such as `hobbes[stats]`, by name; they are among them."""
+    found: dict[str, Distribution] = {}
+    needs = [Requirement(one) for one in waiting]
+    for need in needs:  # they become more
+        one = found[canonicalize_name(need.name)] = distribution(need.name)
+        for further in map(Requirement, one.requires or ()):
+            known = [{"extra": extra} for extra in {"", *need.extras}]
+            if further not in needs and (not further.marker or any(map(further.marker.evaluate, known))):
+                needs.append(further)
+    return found
+
+
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a new environment with the wheel, and with what hobbes needs from this one.
+    """The interpreter of a new environment with the wheel, what it requires, and pytest.
 
     The wheel is made as `python -m build` makes it: from the files of the sdist.
     """
@@ -101,8 +146,10 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (wheel,) = folder.glob("*.whl")
     call(*PIP, "--python", new, "install", "--no-deps", "--no-index", wheel)
     site = Path(call(new, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
-    # Python reads no .pth files of a folder that a .pth file names: this checkout is not importable there.
-    (site / "here.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    here = Path(sysconfig.get_path("purelib"))
+    others = {name: one for name, one in required("hobbes", "pytest").items() if name != "hobbes"}
+    for top in {file.parts[0] for one in others.values() for file in one.files or ()} - {"..", "__pycache__"}:
+        (site / top).symlink_to(here / top)
     return new
 
 
@@ -119,10 +166,10 @@ def project(tmp_path: Path) -> Path:
 class Installed:
     """Programs of the new environment, run in the folder of the project, whose packages come first."""
 
-    def __init__(self, python: Path, project: Path, home: Path) -> None:
+    def __init__(self, python: Path, project: Path, environment: dict[str, str]) -> None:
         self._programs = python.parent
         self._project = project
-        self._environment = {**os.environ, "PYTHONPATH": str(project), "HOBBES_HOME": str(home)}
+        self._environment = {**os.environ, "PYTHONPATH": str(project), **environment}
 
     def hobbes(self, *words: object) -> str:
         """Return what the command prints. It imports none of the project's packages."""
@@ -130,40 +177,38 @@ class Installed:
         assert not (self._project / "imported").exists()
         return said
 
+    def python(self, *words: object) -> str:
+        """Return what Python prints."""
+        return call(self._programs / "python", *words, cwd=self._project, env=self._environment)
+
     def commands(self, *lines: str) -> str:
         """Return what the last of several commands prints; one process is all of them."""
-        said = call(
-            self._programs / "python", "-c", COMMANDS, *lines, cwd=self._project, env=self._environment
-        )
+        said = self.python("-c", COMMANDS, *lines)
         assert not (self._project / "imported").exists()
         return said.rpartition("command: ")[2].partition("\n")[2]
 
     def pytest(self, *words: object) -> str:
         """Return what a session of pytest prints."""
-        return call(
-            self._programs / "python",
-            "-m",
-            "pytest",
-            "-p",
-            "no:cacheprovider",
-            *words,
-            cwd=self._project,
-            env=self._environment,
-        )
+        return self.python("-m", "pytest", "-p", "no:cacheprovider", *words)
 
 
 @pytest.fixture
-def installed(python: Path, project: Path, home: Path) -> Installed:
-    return Installed(python, project, home)
+def installed(python: Path, project: Path, home: Path) -> Iterator[Installed]:
+    with in_thread(stand_in()) as base:
+        yield Installed(python, project, {"HOBBES_HOME": str(home), "OPENAI_BASE_URL": base})
 
 
 def test_only_hobbes_is_installed(python: Path) -> None:
     (site,) = python.parents[1].glob("lib/python*/site-packages")
-    assert {path.name for path in site.iterdir()} == {
-        "hobbes",
-        f"hobbes-{version('hobbes')}.dist-info",
-        "here.pth",
-    }
+    installed = {path.name for path in site.iterdir() if not path.is_symlink()}
+    assert installed == {"hobbes", f"hobbes-{version('hobbes')}.dist-info"}
+
+
+def test_the_base_is_small() -> None:
+    base = required("hobbes")
+    assert len(base.keys() - {"pip", "setuptools"}) <= 82
+    files = (Path(str(one.locate_file(file))) for one in base.values() for file in one.files or ())
+    assert sum(file.stat().st_size for file in files if file.is_file()) <= 220e6
 
 
 def files_in(folder: Path) -> set[Path]:
@@ -180,9 +225,10 @@ def test_each_folder_that_hobbes_links_to_is_installed_as_files(python: Path, na
 def test_a_game_is_played_pinned_and_shown_in_such_a_project(installed: Installed, project: Path) -> None:
     variants = json.loads(
         installed.commands(
-            "run mining --agents 3 --rounds 3 --seed 1 --model policy:guided",
+            "run mining --agents 3 --rounds 3 --seed 1 --model openai:policy/guided",
             "verify last",
             "replay last",
+            "probe last --turns 1 --model openai:policy/random --times 2 --name asked",
             "make-test last --turns 1-2 --name story --to .",
             "export last --format page --to run.html",
             "prompts list trust --json",
@@ -196,18 +242,21 @@ def test_a_game_is_played_pinned_and_shown_in_such_a_project(installed: Installe
 def test_two_processes_play_an_experiment_in_such_a_project(installed: Installed, project: Path) -> None:
     (project / "two.toml").write_text(EXPERIMENT)
     assert "2 runs, 2 of them played now" in installed.hobbes("experiment", "two.toml", "--jobs", 2)
+    refused = installed.python("-c", REFUSED).splitlines()
+    assert [re.sub(r".* need more than is installed: ", "", line) for line in refused] == [
+        f"pip install 'hobbes[{extra}]'" for extra in ("stats", "parquet", "inspect", "ray", "gepa", "pandas")
+    ]
 
 
 def test_a_world_of_another_package_is_found_by_its_entry_point(installed: Installed, project: Path) -> None:
     target = ("--target", project, "--no-deps", "--no-index", "--no-build-isolation")
     call(*PIP, "install", *target, ROOT / "tests" / "commons")
     (project / "shared.toml").write_text(EXPERIMENT.replace("mining", "commons").replace("random", "greedy"))
-    told = installed.commands(
+    played = installed.commands(
         "run commons --agents 3 --rounds 3 --seed 1",
         "trace last",
         "verify last",
         "replay last",
         "experiment shared.toml",
-        "report two --json",
     )
-    assert json.loads(told)["arms"]["small"]["measures"]["score"]["n"] == 1
+    assert "2 runs, 2 of them played now" in played

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
+from tests.pages import LOCAL
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,27 +20,39 @@ INTERRUPTED = 130
 
 SLOW = {
     "aiohttp",
+    "aiosqlite",
     "hobbes.engine",
-    "hobbes.graphs",
+    "hobbes.nodes",
+    "hobbes.nodes.players",
     "jinja2",
     "langchain_core",
-    "langchain_openai",
     "langgraph",
-    "langsmith",
-    "hobbes.nodes",
     "numpy",
     "openai",
     "pandas",
-    "pyarrow",
     "pydantic",
     "rich",
     "sqlite_utils",
     "starlette",
-    "tenacity",
-    "uvicorn",
     "vcr",
 }
 """Packages that take long to import, or import others that do."""
+
+READING = {"hobbes.engine", "hobbes.nodes", "pydantic", "rich"}
+PLAYING = {"aiosqlite", "hobbes.nodes.players", "jinja2", "langchain_core", "langgraph"}
+
+COMMANDS = """\
+from hobbes.cli import app
+for line in {}:
+    app(line.split(), standalone_mode=False)
+"""
+
+FIRST_PAGE = f"""\
+from hobbes.show.web.server import *
+from starlette.testclient import TestClient
+with TestClient(site(Path("home"), "127.0.0.1"), base_url="{LOCAL}") as visitor:
+    assert visitor.get("/").status_code == 200
+"""
 
 
 def started(*arguments: str, path: Path) -> "subprocess.CompletedProcess[str]":
@@ -84,7 +97,7 @@ def test_the_demo_shows_a_broken_promise_and_a_run_and_ends_with_commands_that_c
     ready = tmp_path / "ready"
     ready.touch()
     monkeypatch.setenv("COLUMNS", "120")
-    printed = typed("make", "demo", f"BIN={called.parent}", f"READY={ready}", cwd=ROOT, home=home)
+    printed = typed("make", "demo", f"BIN={called.parent}", f"BASE={ready}", cwd=ROOT, home=home)
     assert len(printed.splitlines()) <= 25
     promise, deed = (
         printed.index("“I never raid first."),
@@ -144,31 +157,31 @@ def test_an_interrupt_while_modules_are_imported_is_told_in_one_line(tmp_path: P
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "hobbes: stopped\n")
 
 
-def imported(*arguments: str, path: Path) -> set[str]:
-    """Return the names of the modules that a command imports."""
-    report = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
-    (path / "usercustomize.py").write_text(report)
-    (path / "sitecustomize.py").write_text(report)
-    done = started(*arguments, path=path)
-    assert done.returncode == 0
-    assert done.stdout
-    return set(done.stderr.split())
-
-
-def test_help_waits_for_no_package_that_is_slow_to_import(tmp_path: Path) -> None:
-    assert not imported("--help", path=tmp_path) & SLOW
-
-
-def test_a_run_of_policies_imports_no_client_of_models_and_no_other_world(tmp_path: Path) -> None:
-    words = ("run", "mining", "--rounds", "1", "--agents", "2", "--json", "--home", str(tmp_path / "home"))
-    modules = imported(*words, path=tmp_path)
-    assert "hobbes.engine.mining.world" in modules
-    needless = {
-        "hobbes.engine.nations.world",
-        "hobbes.engine.trust.world",
-        "json_repair",
-        "langchain_openai",
-        "openai",
-    }
-    needless |= {"aiohttp", "hobbes.nodes.chat", "starlette", "vcr"}
-    assert not modules & needless
+@pytest.mark.parametrize(
+    ("code", "may"),
+    [
+        (COMMANDS.format(["--help"]), set()),
+        (COMMANDS.format(["runs", "trace last", "trace last 0 miner-01", "search gold", "notes"]), READING),
+        (COMMANDS.format(["verify last"]), {*READING, "jinja2"}),
+        (FIRST_PAGE, {*READING, "hobbes.nodes.players", "jinja2", "starlette"}),
+        (COMMANDS.format(["run mining --rounds 1 --agents 2"]), {*READING, *PLAYING}),
+    ],
+    ids=["help", "readers", "verify", "first page", "run"],
+)
+def test_a_command_imports_no_library_that_it_does_not_need(
+    code: str, may: set[str], cli: Cli, tmp_path: Path
+) -> None:
+    cli("run", "mining", "--rounds", "1", "--agents", "2", "--name", "small")
+    cli("search", "gold")  # makes the index
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules, file=sys.stderr)"],
+        cwd=tmp_path,
+        env={**os.environ, "HOBBES_HOME": "home", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    modules = set(done.stderr.split())
+    assert modules & SLOW <= may
+    assert not modules & {"hobbes.engine.nations.world", "hobbes.engine.trust.world"} or code == FIRST_PAGE

@@ -10,7 +10,8 @@ from hobbes.engine import turn
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import Json
 from hobbes.engine.world import make_setting
-from hobbes.nodes.prompting import ROOT, answer_schema, languages, load_prompts, replace_codes, variants
+from hobbes.nodes.prompt_set import ROOT
+from hobbes.nodes.prompting import answer_schema, languages, load_prompts, replace_codes, variants
 from hobbes.worlds import WORLDS
 
 FILES = sorted(ROOT.glob("*/words.*.toml"))

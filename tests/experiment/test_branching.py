@@ -12,12 +12,12 @@ import pytest
 import hobbes
 from hobbes.errors import HaltedRunError, UsageError
 from hobbes.experiment.cost_estimate import estimate
-from hobbes.experiment.experiment_file import ExperimentFile, read_experiment_file
+from hobbes.experiment.experiment_file import ExperimentFile, read_experiment_file, stored_file
 from hobbes.experiment.frozen import frozen_plan
 from hobbes.experiment.games import Ways, play_experiment, runs_of
 from hobbes.experiment.origins import with_bases
 from hobbes.experiment.plan import Cell, Plan, plan
-from hobbes.experiment.report import report, stored_file
+from hobbes.experiment.report import report
 from hobbes.nodes.caps import Caps
 from hobbes.play.start import RunOptions
 from hobbes.store.experiment_tables import cells_of
@@ -177,7 +177,7 @@ def test_an_experiment_that_branches_goes_on_after_a_stop(
     stopped = Counter(small.runs.find(run).digest for run in _runs(small))
     small.db.execute("delete from cells where experiment = 'after'")
     small.db.execute("update runs set name = null where name glob 'after.*'")
-    small.db.conn.commit()
+    small.connection.commit()
     play_all(small, path)
     assert Counter(small.runs.find(run).digest for run in _runs(small)) == stopped
     assert play_all(small, path) == []
@@ -199,7 +199,7 @@ def test_a_node_of_a_cluster_plays_forks_with_the_runs_that_they_fork(small: Sto
     elsewhere = {run.name: run.digest for run in map(small.runs.find, _runs(small))}
     small.db.execute("delete from cells where experiment = 'after'")
     small.db.execute("update runs set name = null where name glob 'after.*'")
-    small.db.conn.commit()
+    small.connection.commit()
     play_all(small, tmp_path / "small.toml")
     assert {run.name: run.digest for run in map(small.runs.find, _runs(small))} == elsewhere
 

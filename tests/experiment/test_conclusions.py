@@ -165,8 +165,8 @@ def test_a_difference_that_holms_later_steps_find_in_few_pairs_is_told_as_found(
 
 def test_an_arm_whose_runs_have_the_digests_of_the_baseline_is_called_the_same(opened: Store) -> None:
     made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
-    with opened.db.conn:
-        opened.db.conn.execute("update runs set digest = seed")
+    with opened.connection:
+        opened.connection.execute("update runs set digest = seed")
     assert said(opened).endswith("; no turn differs")
 
 
@@ -237,8 +237,8 @@ FILE_COLUMN = "the column experiments.file (is damaged|cannot be read): "
 @pytest.mark.parametrize("stored", ["{", "[]", "{}", None, '{"name": "made", "world": "moon"}'])
 def test_the_damaged_file_of_an_experiment_is_named(stored: str | None, opened: Store, cli: Cli) -> None:
     made_up(opened, {"one": [0.0] * 7, "two": [1.0] * 7})
-    with opened.db.conn:
-        opened.db.conn.execute("update experiments set file = ?", [stored])
+    with opened.connection:
+        opened.connection.execute("update experiments set file = ?", [stored])
     with pytest.raises(DamagedError, match=f"^experiment 'made': {FILE_COLUMN}"):
         report(opened, "made")
     listed = cli("experiments")
@@ -325,8 +325,8 @@ def test_what_became_of_the_only_claim_is_said_in_words(
 def test_a_report_of_games_that_the_arms_do_not_change_says_so_first(opened: Store) -> None:
     """The seeds differ, so they are not one game, and nothing is said of further seeds."""
     made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
-    with opened.db.conn:
-        opened.db.conn.execute("update runs set digest = seed")
+    with opened.connection:
+        opened.connection.execute("update runs set digest = seed")
     first = report_document(opened, report(opened, "made")).first[0].texts[0]
     assert (
         first == "Each game is the baseline's with the same seed: what was changed reaches nobody who plays."
@@ -413,8 +413,8 @@ def test_seeds_that_were_added_stand_beside_every_p_and_decide_no_planned_hypoth
 def test_an_experiment_without_a_plan_supports_nothing(opened: Store) -> None:
     made_up(opened, {"base": [0.0] * 8, "up": UP})
     changed(opened, hypothesis=[hypothesis("up")])
-    with opened.db.conn:
-        opened.db.conn.execute("delete from plans")
+    with opened.connection:
+        opened.connection.execute("delete from plans")
     found = report(opened, "made")
     assert [one.verdict() for one in found.hypotheses] == ["exploratory"]
     first = report_document(opened, found).first[0]
@@ -426,8 +426,8 @@ def test_an_experiment_without_a_plan_supports_nothing(opened: Store) -> None:
 
 def test_a_plan_that_was_changed_in_the_database_is_damaged(opened: Store) -> None:
     made_up(opened, {"base": [0.0] * 8, "up": UP})
-    with opened.db.conn:
-        opened.db.conn.execute("update plans set plan = replace(plan, 'output', 'raid_rate')")
+    with opened.connection:
+        opened.connection.execute("update plans set plan = replace(plan, 'output', 'raid_rate')")
     with pytest.raises(DamagedError, match=r"its plan of .* was changed in the table plans"):
         report(opened, "made")
 
@@ -506,7 +506,7 @@ def half_lives(store: Store, games: dict[str, list[float | None]], turnover: flo
             measured_too(store, run, "half_life", turns, None, None)
             measured_too(store, run, "turnover", turnover, None, None)
             store.runs.update(run, turns=20)
-            with store.db.conn:
+            with store.connection:
                 store.db.table("reported").update(run, {"over_time": curves})
     planned(store, compare={"measures": ["half_life"], "null": False})
     return report(store, "made")

@@ -494,7 +494,7 @@ def test_recorded_tokens_and_the_price_list_say_what_it_will_cost(
     cli: Cli, tmp_path: Path, opened: Store
 ) -> None:
     run = played(opened, RunOptions("mining", 2, values={"rounds": 1}))
-    with opened.db.conn as connection:
+    with opened.connection as connection:
         connection.execute(
             "update calls set player = 'openai:gpt-5-mini', tokens_in = 1000, tokens_cached = 400,"
             " tokens_out = 100 where run = ?",

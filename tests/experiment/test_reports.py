@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sys
 from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
@@ -244,7 +243,7 @@ def test_a_report_plays_no_run_again(home: Path, tmp_path: Path) -> None:
     with open_store(tmp_path / "home") as store:
         for table in ("turns", "calls", "measures"):
             store.db.execute(f"delete from {table}")  # noqa: S608  our own
-        store.db.conn.commit()
+        store.connection.commit()
         document = report_document(store, report(store, "small"))
         assert ["immune", "immunity", "1", "3"] in [[*row] for row in document.first[1].rows]
         html(document, ())
@@ -269,7 +268,7 @@ def test_figures_that_a_kill_has_lost_are_worked_out_again(cli: Cli, home: Path)
         return [cli("report", "small", *form).stdout for form in (["--format", "html"], ["--json"])]
 
     before = printed()
-    with open_store(home) as store, store.db.conn as connection:
+    with open_store(home) as store, store.connection as connection:
         connection.execute("delete from reported")
     assert printed() == before
 
@@ -280,10 +279,3 @@ def test_formats_that_do_not_fit_are_refused(cli: Cli, tmp_path: Path) -> None:
     nowhere = str(tmp_path / "none" / "report.md")
     assert isinstance(cli("report", "small", "--format", "md", "--to", nowhere).exception, HobbesError)
     assert isinstance(cli("report", "big").exception, MissingError)
-
-
-def test_without_scipy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.special", None)
-    error = cli("report", "small").exception
-    assert isinstance(error, HobbesError)
-    assert str(error) == "statistics need scipy; install it in the checkout: pip install -e '.[stats]'"

@@ -16,7 +16,7 @@ from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.graphs.mining import graph
 from hobbes.graphs.trust import graph as trust_graph
 from hobbes.nodes.journal import KEPT, TURN_QUESTION, Address, Call, MemoryJournal, Prompt, Reply
-from hobbes.nodes.prompting import ROOT
+from hobbes.nodes.prompt_set import ROOT
 from tests.play.test_second_question import answering
 
 ROUNDS = 3

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
@@ -11,12 +10,12 @@ from typing import Any
 import pytest
 
 from hobbes.errors import HobbesError, UsageError
+from hobbes.experiment.experiment_file import stored_file
 from hobbes.experiment.frozen import frozen_plan
-from hobbes.experiment.report import stored_file
 from hobbes.improve.adapter import ProbeAdapter
 from hobbes.improve.advice import advice_of, write_candidate
 from hobbes.improve.improvement import read_improvement
-from hobbes.nodes.prompting import ROOT
+from hobbes.nodes.prompt_set import ROOT
 from hobbes.play.start import Beginning, RunOptions, beginning_of_run
 from hobbes.probe.table import read_probe
 from hobbes.store.home import Store
@@ -171,15 +170,6 @@ def test_a_goal_without_a_value_in_single_turns_and_a_folder_of_something_else_a
         assert "retaliation is undefined in single turns" in str(undefined.exception)
         (tmp_path / "calm" / "search").rename(tmp_path / "calm" / "something")
         assert "calm is there and holds no improvement" in str(cli("improve", str(path), "--yes").exception)
-
-
-def test_without_gepa_one_line_says_how_to_install_it(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "gepa.api", None)
-    monkeypatch.delitem(sys.modules, "hobbes.improve.adapter")
-    done = cli("improve", str(written(tmp_path)))
-    assert "needs gepa; install it in the checkout: pip install -e '.[improve]'" in str(done.exception)
 
 
 def test_before_it_costs_money_it_asks(opened: Store, cli: Cli, tmp_path: Path) -> None:

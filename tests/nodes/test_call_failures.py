@@ -34,7 +34,7 @@ from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pace import Pace
 from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
-from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.prompt_set import PromptSet
 from hobbes.nodes.rate_limits import Limits, RateLimiter
 from hobbes.nodes.secrecy import MAX_LINE_LENGTH, MAX_SEARCHED_LENGTH, SECRETS, safe_line
 from tests.soak import examples

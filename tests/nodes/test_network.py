@@ -19,7 +19,7 @@ from hobbes.engine.answer import Outcome
 from hobbes.nodes.chat import ChatPlayer, PlainClient
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.prompt_set import PromptSet
 
 NOWHERE = "http://127.0.0.1:1"
 """A proxy that nobody runs."""

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from hobbes.engine.world import make_setting
-from hobbes.nodes import prompting
-from hobbes.nodes.prompt_templates import PromptError, one_line_json
+from hobbes.nodes import prompt_set
+from hobbes.nodes.prompt_set import PromptError, PromptSet, bound
+from hobbes.nodes.prompt_templates import one_line_json
 from hobbes.nodes.prompting import (
-    PromptSet,
     about,
     answer_schema,
     approximate_tokens,
-    bound,
     default_setting,
     fit_to_setting,
     fixed_words,
@@ -47,7 +46,7 @@ Write = Callable[..., None]
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Return a function that writes a variant into the test's own folder of prompts."""
-    monkeypatch.setattr(prompting, "ROOT", tmp_path / "prompts")
+    monkeypatch.setattr(prompt_set, "ROOT", tmp_path / "prompts")
 
     def write(system: str = "Mine.\n", turn: str = TURN, lang: str = "en", variant: str = "plain") -> None:
         folder = tmp_path / "prompts" / "mining" / variant
@@ -140,7 +139,7 @@ def test_a_folder_elsewhere_shares_files_of_the_folder_above_it_and_of_its_world
 def test_what_an_observer_is_told_stands_beside_a_variant_or_above_it_or_in_its_world(
     tmp_path: Path,
 ) -> None:
-    shipped = prompting.ROOT / "trust"
+    shipped = prompt_set.ROOT / "trust"
     mine = shutil.copytree(shipped / "plain", tmp_path / "elsewhere" / "mine")
 
     def told() -> str:

@@ -14,7 +14,7 @@ import pytest
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import hashed_settings
 from hobbes.errors import DamagedError, HaltedRunError, HobbesError, UsageError
-from hobbes.nodes import prompting
+from hobbes.nodes import prompt_set
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.render import question_in_run
@@ -166,12 +166,12 @@ def test_a_fork_keeps_the_prompt_texts_of_its_parent_and_an_asked_variant_is_rea
 ) -> None:
     run = mining(opened)
     root = tmp_path / "prompts"
-    for file in prompting.ROOT.rglob("*.md"):
-        there = root / file.relative_to(prompting.ROOT)
+    for file in prompt_set.ROOT.rglob("*.md"):
+        there = root / file.relative_to(prompt_set.ROOT)
         there.parent.mkdir(parents=True, exist_ok=True)
         text = file.read_text(encoding="utf-8")
         there.write_text(text.replace("Decide what to do", "Say what to do"), encoding="utf-8")
-    monkeypatch.setattr(prompting, "ROOT", root)
+    monkeypatch.setattr(prompt_set, "ROOT", root)
     kept = [forked(opened, run, 2), forked(opened, run, 2, values={"immunity": 20})]
     assert [one.prompts.turn for one in kept] == [run.prompts.turn] * 2
     anew = forked(opened, run, 2, prompts="guided").prompts

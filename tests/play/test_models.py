@@ -298,7 +298,7 @@ def test_the_run_records_what_was_asked_of_whom_and_never_a_key(opened: Store) -
     assert settings["alice"]["temperature"] == 0.5
     assert (settings["alice"]["base_url"], settings["alice"]["key"]) == (one, "ALICE_KEY")
     assert settings.keys() == {"alice"}
-    assert "canary" not in "\n".join(opened.db.conn.iterdump())
+    assert "canary" not in "\n".join(opened.connection.iterdump())
 
 
 def test_the_run_records_at_which_servers_its_models_were_asked(opened: Store) -> None:
@@ -373,7 +373,7 @@ def test_a_key_that_a_server_echoes_is_removed_whichever_provider_it_belongs_to(
     alice, bob = opened.calls.of_turn(run.id, 0)
     assert alice.reply.reasoning == "I know (ALICE_KEY) and (BOB_KEY)"
     assert "I know (ALICE_KEY) and (BOB_KEY)" in bob.reply.error
-    assert "canary" not in "\n".join(opened.db.conn.iterdump())
+    assert "canary" not in "\n".join(opened.connection.iterdump())
 
 
 def redirecting(location: str) -> Starlette:

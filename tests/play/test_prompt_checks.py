@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hobbes.nodes import prompting
+from hobbes.nodes import prompt_set, prompting
 from hobbes.nodes.prompting import load_prompts
 from hobbes.play.prompt_checks import lines_of, prompt_warnings
 from hobbes.worlds import WORLDS
@@ -25,7 +25,7 @@ def warn(tmp_path: Path) -> Warn:
     def warn(text: str, lang: str = "en", world: str = "mining") -> list[str]:
         default = WORLDS[world].prompts(prompting.default_setting(WORLDS[world]).config)
         folder = tmp_path / "mine"
-        shutil.copytree(prompting.ROOT / world / default, folder, dirs_exist_ok=True)
+        shutil.copytree(prompt_set.ROOT / world / default, folder, dirs_exist_ok=True)
         for other in folder.glob("*.md"):
             if lang not in other.name.split("."):
                 other.unlink()
@@ -93,7 +93,7 @@ def test_under_a_mark_only_numbers_that_no_setting_changes_are_accepted(warn: Wa
 
 
 def test_a_problem_of_two_languages_is_printed_once(cli: Cli, tmp_path: Path) -> None:
-    mine = shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "mine")
+    mine = shutil.copytree(prompt_set.ROOT / "mining" / "unguided", tmp_path / "mine")
     (mine / "system.en.md").write_text("Of {{ unknown }}.")
     told = cli("prompts", "check", "mining", str(mine))
     assert told.exit_code == 1
@@ -104,7 +104,7 @@ def test_a_problem_of_two_languages_is_printed_once(cli: Cli, tmp_path: Path) ->
 
 
 def test_included_files_and_the_text_of_an_observer_are_looked_at(tmp_path: Path) -> None:
-    mine = shutil.copytree(prompting.ROOT / "trust" / "plain", tmp_path / "above" / "mine")
+    mine = shutil.copytree(prompt_set.ROOT / "trust" / "plain", tmp_path / "above" / "mine")
     for file in (mine.parent / "turn.en.md", mine.parent / "observer.en.md"):
         file.write_text("Of 7.\n{{ view }}" if file.stem == "turn.en" else "You have 8.")
     assert list(prompt_warnings(WORLDS["trust"], str(mine), "en")) == [
@@ -114,7 +114,7 @@ def test_included_files_and_the_text_of_an_observer_are_looked_at(tmp_path: Path
 
 
 def test_check_prints_warnings_and_succeeds(cli: Cli, tmp_path: Path) -> None:
-    mine = shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "mine")
+    mine = shutil.copytree(prompt_set.ROOT / "mining" / "unguided", tmp_path / "mine")
     (mine / "system.zh.md").unlink()
     assert cli("prompts", "check", "mining", str(mine)).stdout == "1 checked, 0 problems, 0 warnings\n"
     (mine / "system.en.md").write_text("Mine.\n\nEach round you have 99 stamina, and 7 raids succeed.\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hobbes.errors import UsageError
-from hobbes.nodes import prompting
+from hobbes.nodes import prompt_set
 from hobbes.nodes.prompting import load_prompts
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS
@@ -17,8 +17,8 @@ from tests.small_runs import mining
 @pytest.fixture
 def prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The prompts of a checkout of its own."""
-    monkeypatch.setattr(prompting, "ROOT", shutil.copytree(prompting.ROOT, tmp_path / "prompts"))
-    return prompting.ROOT
+    monkeypatch.setattr(prompt_set, "ROOT", shutil.copytree(prompt_set.ROOT, tmp_path / "prompts"))
+    return prompt_set.ROOT
 
 
 def edit(file: Path, old: str, new: str) -> None:
@@ -72,7 +72,7 @@ def test_a_folder_without_a_slash_is_told_from_a_variant(
 def test_a_folder_elsewhere_is_taken_wherever_a_variant_is(
     opened: Store, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "mine")
+    shutil.copytree(prompt_set.ROOT / "mining" / "unguided", tmp_path / "mine")
     edit(tmp_path / "mine" / "turn.en.md", "Decide what to do", "Say what to do")
     monkeypatch.chdir(tmp_path)
     run = mining(opened, name="baseline", values={"rounds": 2})

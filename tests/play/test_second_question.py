@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hobbes.errors import UsageError
-from hobbes.nodes import prompting
+from hobbes.nodes import prompt_set
 from hobbes.nodes.chat import ADDRESS_HEADER, ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.play.playthrough import go_on
@@ -154,8 +154,8 @@ def test_an_edited_second_question_diverges_at_the_prompt(
 def test_a_second_question_that_cannot_be_put_is_told_before_the_run(
     opened: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | None, told: str
 ) -> None:
-    shutil.copytree(prompting.ROOT, tmp_path / "prompts")
-    monkeypatch.setattr(prompting, "ROOT", tmp_path / "prompts")
+    shutil.copytree(prompt_set.ROOT, tmp_path / "prompts")
+    monkeypatch.setattr(prompt_set, "ROOT", tmp_path / "prompts")
     file = tmp_path / "prompts" / "follow_up.en.md"
     file.write_text(text) if text else file.unlink()
     begin(opened, RunOptions("mining"))

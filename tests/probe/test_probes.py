@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from hobbes.errors import HaltedRunError, UsageError
 from hobbes.nodes.caps import NO_CAPS, Caps, Spent
-from hobbes.nodes.prompting import ROOT
+from hobbes.nodes.prompt_set import ROOT
 from hobbes.play.start import RunOptions, begin
 from hobbes.probe.asker import asking, kept_calls, missing
 from hobbes.probe.column_comparison import Interval
@@ -129,7 +129,7 @@ def test_calls_that_brought_no_answer_are_asked_again(opened: Store, five: list[
     with heeding():
         what = planned(opened, name="again", situation=five, times=2)
         ask(opened, what)
-        with opened.db.conn as connection:
+        with opened.connection as connection:
             connection.execute("update probe_answers set outcome = 'timed-out' where situation = 1")
         told = read_probe(opened, "again")
         assert told.columns[0].failures == {"timed-out": 2}
@@ -221,7 +221,7 @@ def test_a_probe_is_not_continued_if_the_run_is_told_in_other_words_now(
     """As after a change of the code that writes views."""
     with heeding():
         asked(opened, name="one", situation=five[:1], times=1)
-    with opened.db.conn as connection:
+    with opened.connection as connection:
         connection.execute("update probe_answers set prompt = system")
     with pytest.raises(UsageError, match="was asked with other texts of recorded; give this one a --name"):
         asked(opened, name="one", situation=five[:1], times=1)

@@ -51,13 +51,12 @@ from jinja2.meta import find_undeclared_variables
 from hobbes.engine import turn
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.world import AnyWorld, make_setting
-from hobbes.nodes import prompting
-from hobbes.nodes.prompt_templates import PromptError, placeholders
+from hobbes.nodes import prompt_set, prompting
+from hobbes.nodes.prompt_set import PromptError, PromptSet, fixed_values
+from hobbes.nodes.prompt_templates import placeholders
 from hobbes.nodes.prompting import (
-    PromptSet,
     default_setting,
     filled_system_text,
-    fixed_values,
     load_prompts,
     replace_codes,
     system_text,
@@ -180,7 +179,7 @@ class Template:
     @property
     def prompts(self) -> PromptSet:
         """The texts, read once. The text of an observer stands in the place of the system text."""
-        return _read(prompting.ROOT, self)
+        return _read(prompt_set.ROOT, self)
 
     @property
     def rewords(self) -> str | None:
@@ -294,7 +293,7 @@ class WorldPrompts:
         """Return every template in the folder of the world, those that somebody added included."""
         name = self.world.name
         found = [(v, lang) for v in prompting.variants(self.world) for lang in prompting.languages(name, v)]
-        observers = sorted((prompting.ROOT / name).glob("observer.*.md"))
+        observers = sorted((prompt_set.ROOT / name).glob("observer.*.md"))
         found += [(OBSERVER, file.name.split(".")[1]) for file in observers]
         return [Template(name, v, lang, shipped=lang in self.shipped.get(v, ())) for v, lang in found]
 

@@ -23,8 +23,8 @@ from hobbes.engine.record import JsonObject
 from hobbes.engine.reflection import Reflection
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.world import Resolved, Validated, make_setting
-from hobbes.nodes import prompting
-from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes import prompt_set
+from hobbes.nodes.prompt_set import PromptError
 from tests.prompts.plays import (
     REWORDINGS,
     Numbers,
@@ -1024,10 +1024,10 @@ def test_a_variant_that_a_user_adds_passes_unless_it_is_wrong(
     edit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, new, why = EDITS[edit]
-    folder = shutil.copytree(prompting.ROOT, tmp_path / "prompts") / "mining"
+    folder = shutil.copytree(prompt_set.ROOT, tmp_path / "prompts") / "mining"
     shutil.copytree(folder / "guided", folder / "added", ignore=shutil.ignore_patterns("*.zh.md"))
     for file in (folder / "rules.en.md", *(folder / "added").iterdir()):
         file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-    monkeypatch.setattr(prompting, "ROOT", folder.parent)
+    monkeypatch.setattr(prompt_set, "ROOT", folder.parent)
     with pytest.raises((AssertionError, PromptError), match=why) if why else nullcontext():
         TestPrompts().run_all(Template("mining", "added", "en"))

@@ -18,11 +18,8 @@ from hobbes.engine.nations.state import State
 from hobbes.engine.nations.validation import IDLE
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.reflection import Reflection
-from hobbes.nodes.prompting import (
-    ROOT,
-    load_prompts,
-    replace_codes,
-)
+from hobbes.nodes.prompt_set import ROOT
+from hobbes.nodes.prompting import load_prompts, replace_codes
 from tests.engine.nations.stage import A, Answers, B, C, D, Turn, board, one, setting, turn
 from tests.prompts.plays import (
     REWORDINGS,

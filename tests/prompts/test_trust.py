@@ -17,7 +17,7 @@ from hobbes.engine.trust.state import OBSERVER_PATTERN, State, TrustConfig, acto
 from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import make_setting
-from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompt_set import PromptError
 from hobbes.nodes.prompting import load_prompts, replace_codes, turn_text
 from tests.engine.trust.plays import Round, game, play, play_on, said
 from tests.prompts.plays import (

@@ -15,7 +15,7 @@ from hobbes import pytest_plugin
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import Drop
 from hobbes.errors import HobbesError, UsageError
-from hobbes.nodes import prompting
+from hobbes.nodes import prompt_set
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin
@@ -93,7 +93,7 @@ def pin(cli: Cli, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture
 def prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the prompts, which is used in place of the checkout's."""
-    monkeypatch.setattr(prompting, "ROOT", shutil.copytree(prompting.ROOT, tmp_path / "prompts"))
+    monkeypatch.setattr(prompt_set, "ROOT", shutil.copytree(prompt_set.ROOT, tmp_path / "prompts"))
     return tmp_path / "prompts"
 
 
@@ -187,7 +187,7 @@ def test_a_fork_is_pinned_across_the_turn_at_which_it_goes_on_otherwise(opened: 
 def test_prompts_of_a_folder_are_found_from_the_test(
     opened: Store, pin: Pinned, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    mine = shutil.copytree(prompting.ROOT / "mining" / "unguided", pin.folder / "texts" / "mine")
+    mine = shutil.copytree(prompt_set.ROOT / "mining" / "unguided", pin.folder / "texts" / "mine")
     run = mining(opened, prompts=str(mine))
     pin.make(run, "1")
     assert pin.content["ways"][0]["prompts"] == "./texts/mine"

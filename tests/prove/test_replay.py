@@ -13,7 +13,7 @@ import pytest
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import sha256
 from hobbes.errors import DamagedError, HobbesError
-from hobbes.nodes import prompting
+from hobbes.nodes import prompt_set
 from hobbes.nodes.journal import Logged
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove.changed_decisions import Reread, reread
@@ -121,7 +121,7 @@ def test_an_edited_prompt_is_reported_with_its_line_and_reread_ignores_it(
 ) -> None:
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = mining(opened, models="policy:random*2,openai:policy/guided")
-    monkeypatch.setattr(prompting, "ROOT", shutil.copytree(prompting.ROOT, tmp_path / "prompts"))
+    monkeypatch.setattr(prompt_set, "ROOT", shutil.copytree(prompt_set.ROOT, tmp_path / "prompts"))
     file = tmp_path / "prompts" / "mining" / "guided" / "turn.en.md"
     file.write_text(file.read_text().replace("Decide what to do", "Say what to do"))
     found = divergence(opened, run)
@@ -139,7 +139,7 @@ def test_a_replay_of_policies_alone_needs_no_prompts(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = mining(opened)
-    monkeypatch.setattr(prompting, "ROOT", tmp_path)
+    monkeypatch.setattr(prompt_set, "ROOT", tmp_path)
     assert divergence(opened, run) is None
 
 

@@ -64,7 +64,7 @@ def test_every_form_has_the_rows_of_the_database(opened: Store, tmp_path: Path) 
         if table.name not in {"scores", "notes"}:
             sql = f"select count(*) from {table.name} where run = ?"  # noqa: S608  names are ours
             assert [(len(rows),)] == opened.db.execute(sql, [run.id]).fetchall()
-            left_out = kinds_of(opened.db, table.name).keys() - table.columns.keys()
+            left_out = kinds_of(opened.connection, table.name).keys() - table.columns.keys()
             assert left_out == {"turns": {"record", "row_hash"}, "calls": {"row_hash"}}.get(table.name, set())
     calls, mends = in_jsonl(tmp_path / "jsonl", "calls"), in_jsonl(tmp_path / "jsonl", "mends")
     call = opened.calls.of_turn(run.id, 3, "AgentB")[0]

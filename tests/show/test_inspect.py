@@ -1,7 +1,6 @@
 """A run as a log for inspect: its own reader finds in it what was recorded."""
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -230,14 +229,3 @@ def test_the_file_must_be_new_and_end_as_inspect_expects(opened: Store, tmp_path
     with pytest.raises(UsageError, match="already exists; choose another file with --to"):
         export(opened, run, "inspect", tmp_path / "run.eval")
     assert [path.name for path in tmp_path.iterdir() if path.name != "home"] == ["run.eval"]
-
-
-def test_without_inspect_one_line_says_what_to_install(
-    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
-    monkeypatch.delitem(sys.modules, "hobbes.show.inspect_log", raising=False)
-    with pytest.raises(
-        HobbesError, match=r"needs inspect-ai; install it in the checkout: pip install -e '\.\[inspect\]'"
-    ):
-        export(opened, mining(opened), "inspect", tmp_path / "run.eval")

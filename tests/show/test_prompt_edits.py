@@ -11,7 +11,7 @@ import pytest
 from rich.color import ColorSystem
 
 from hobbes.errors import UsageError
-from hobbes.nodes.prompting import ROOT
+from hobbes.nodes.prompt_set import ROOT
 from hobbes.play.render import PromptQuestion, question_in_new_run, question_in_run
 from hobbes.play.start import RunOptions
 from hobbes.probe.versions import Tried

@@ -209,7 +209,7 @@ def test_rejections_and_corrections_are_counted_for_lists(
     assert f"  {rejected}" in cli("runs", "--sort=-rejected", env={"COLUMNS": "200"}).stdout.splitlines()[1]
     page = pages.get("/").text
     assert f'<a href="/{noisy[0].id}/diary?event=rejection">{rejected}</a>' in page
-    with opened.db.conn as connection:  # as if the last turn had still to be played
+    with opened.connection as connection:  # as if the last turn had still to be played
         connection.execute(
             "update runs set rejected = null, corrected = null, outcomes = null, status = 'unfinished'"
         )

@@ -26,7 +26,7 @@ from tests.small_runs import played
 
 # Only the process that scans imports them, which takes seconds.
 pytestmark = pytest.mark.skipif(
-    not all(map(find_spec, ("inspect_scout", "tiktoken"))), reason="pip install inspect_scout tiktoken"
+    not all(map(find_spec, ("inspect_scout", "tiktoken"))), reason="pip install 'hobbes[inspect]'"
 )
 
 PAGE = (ROOT / "docs" / "inspect.md").read_text(encoding="utf-8")

@@ -305,6 +305,6 @@ def test_the_terminal_prints_what_is_found_in_its_context(spoken: Path, cli: Cli
 def test_a_damaged_turn_leaves_all_other_texts_to_be_found(opened: Store, cli: Cli) -> None:
     damaged, whole = mining(opened), mining(opened, seed=2)
     opened.db.execute("update turns set record = '{}' where run = ? and turn = 1", [damaged.id])
-    opened.db.conn.commit()
+    opened.connection.commit()
     found = json.loads(cli("search", "claim", "--most", "100", "--json").stdout)
     assert {hit["run"] for hit in found["hits"]} == {damaged.id, whole.id}

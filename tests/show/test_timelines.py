@@ -79,7 +79,7 @@ def test_the_graph_shows_the_scores_first_and_then_the_measures_of_each_turn(ope
     found = {graph.name: graph for graph in shown(opened, run).graphs}
     assert list(found) == ["scores", *(name for name in run.world.measures.headline if name in found)]
     sql = "select value from measures where run = ? and name = 'efficiency' and scope like 'turn/%'"
-    figures = [figure for (figure,) in opened.db.conn.execute(sql, [run.id])]
+    figures = [figure for (figure,) in opened.connection.execute(sql, [run.id])]
     assert str(found["scores"].least) == "0"
     assert found["efficiency"].most == round(max(figures), 2)
     heights = [98 - float(y) for y in re.findall(r"[\d.]+,([\d.]+)", found["efficiency"].svg)]
@@ -102,7 +102,7 @@ def test_figures_of_missed_high_fives_say_what_they_count(opened: Store, pages: 
 
 def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(opened: Store) -> None:
     run = mining(opened)
-    opened.db.conn.execute("delete from measures")
+    opened.connection.execute("delete from measures")
     assert [graph.name for graph in shown(opened, opened.runs.find(run.id)).graphs] == ["scores"]
     unplayed = begin(opened, RunOptions("mining"))
     assert timeline(opened, unplayed, {}, story_of(opened, unplayed, {})) is None

@@ -264,7 +264,7 @@ def test_the_page_of_a_run_that_is_played_shows_each_answer_that_has_arrived(
         assert "calls so far" not in pages.get("/last").text
         reply = Reply("<b>mine</b>", "m", milliseconds=1500)
         call = Call(Address(0, "miner-02"), Prompt("", "p"), reply, Outcome.ANSWERED, FoundAs.JSON)
-        with opened.db.conn:
+        with opened.connection:
             RunJournal(opened, run).insert([call])
         section = pages.get("/last").text.partition("calls so far")[2].partition("</section>")[0]
         cells = re.findall(r"<td[^>]*>(.*?)</td>", re.sub(r"<b class[^>]*>.</b>&nbsp;", "", section))

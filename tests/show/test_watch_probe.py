@@ -14,7 +14,7 @@ import pytest
 
 from hobbes.errors import UsageError
 from hobbes.nodes.caps import NO_CAPS, Caps
-from hobbes.nodes.prompting import ROOT
+from hobbes.nodes.prompt_set import ROOT
 from hobbes.play.render import question_in_run
 from hobbes.play.start import RunOptions
 from hobbes.probe.situations import ProbeFile, Situation, add, pick

@@ -50,9 +50,9 @@ def test_the_answers_of_policies_are_stored_at_once_and_before_a_model_is_waited
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         models = "openai:policy/guided*1,policy:guided*3"
         run = begin(opened, RunOptions("mining", 4, models=models, values={"rounds": 2}))
-        opened.db.conn.set_trace_callback(statements.append)
+        opened.connection.set_trace_callback(statements.append)
         asyncio.run(go_on(opened, run, lambda _: None))
-    opened.db.conn.set_trace_callback(None)
+    opened.connection.set_trace_callback(None)
     assert there == [["miner-02", "miner-03", "miner-04"]] * 2
     stored = [sum(one.startswith("insert into calls") for one in commit) for commit in commits(statements)]
     assert [calls for calls in stored if calls] == [3, 1, 3, 1]

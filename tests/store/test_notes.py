@@ -87,9 +87,9 @@ def test_a_note_about_nothing_is_refused(words: tuple[str, ...], told: str, cli:
 
 def test_notes_change_nothing_in_the_run_database(cli: Cli, opened: Store, run: Run) -> None:
     del run
-    before = "\n".join(opened.db.conn.iterdump())
+    before = "\n".join(opened.connection.iterdump())
     noted(cli, *CARD, "text", "--tag", "one")
-    assert "\n".join(opened.db.conn.iterdump()) == before
+    assert "\n".join(opened.connection.iterdump()) == before
 
 
 def test_runs_are_chosen_by_tag(cli: Cli, opened: Store, run: Run) -> None:

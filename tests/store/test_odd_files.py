@@ -13,7 +13,7 @@ from hobbes.cli import main
 from hobbes.engine.world import MAX_NAME
 from hobbes.errors import HobbesError, UsageError
 from hobbes.nodes.file_content import FileError, content_of, text_of
-from hobbes.nodes.prompting import ROOT
+from hobbes.nodes.prompt_set import ROOT
 from hobbes.play.render import question_in_new_run
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.prompt_edits import Edits, Rendering, Show, saves

@@ -12,11 +12,11 @@ import vcr
 from hobbes.engine import reflection
 from hobbes.engine.answer import FOLLOW_UP_CODES, READING_CODES, FoundAs
 from hobbes.loop import play_out
-from hobbes.nodes import prompting
+from hobbes.nodes import prompt_set
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.prompt_set import PromptSet
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import begin
 from hobbes.store.home import open_store
@@ -125,8 +125,8 @@ def test_a_changed_prompt_fails_with_a_diff_that_names_turn_and_agent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = recorded(tmp_path)
-    shutil.copytree(prompting.ROOT, tmp_path / "prompts")
-    monkeypatch.setattr(prompting, "ROOT", tmp_path / "prompts")
+    shutil.copytree(prompt_set.ROOT, tmp_path / "prompts")
+    monkeypatch.setattr(prompt_set, "ROOT", tmp_path / "prompts")
     template = tmp_path / "prompts" / "mining" / "guided" / "turn.en.md"
     template.write_text("Beware. " + template.read_text())
     with pytest.raises(CassetteMissError, match=r"(?s)turn 0, miner-01\n.*\n\+Beware\. ") as miss:

@@ -26,7 +26,7 @@ from hobbes.nodes import call_failures, chat
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.prompt_set import PromptSet
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store, open_store
@@ -183,7 +183,7 @@ def test_each_fault_ends_its_call_as_what_it_was(
         **dict.fromkeys(("thinking-parts", "think-tags"), "trace"),
         **dict.fromkeys(("reasoning-details", "thought-tags"), "summary"),
     }
-    assert KEY not in "\n".join(opened.db.conn.iterdump())
+    assert KEY not in "\n".join(opened.connection.iterdump())
 
 
 def test_a_stalled_call_times_out_and_is_tried_once_more() -> None:

@@ -18,7 +18,8 @@ from hobbes.engine.mining.world import MINING
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.prompting import PromptSet, approximate_tokens, fixed_words
+from hobbes.nodes.prompt_set import PromptSet
+from hobbes.nodes.prompting import approximate_tokens, fixed_words
 from hobbes.play.render import token_counts
 from hobbes.play.start import RunOptions
 from hobbes.store.home import Store

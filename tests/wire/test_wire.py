@@ -19,7 +19,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
-from hobbes.nodes import call_failures, chat, prompting, secrecy
+from hobbes.nodes import call_failures, chat, prompt_set, secrecy
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings, server_address
@@ -239,7 +239,7 @@ def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: S
     first, second = opened.calls.of_turn(run.id, 0)
     assert (first.outcome, second.outcome) == ("answered", "provider-error")
     assert re.search(r"url='.*\(OPENAI_BASE_URL\)", second.reply.error)
-    assert "canary" not in "\n".join(opened.db.conn.iterdump())
+    assert "canary" not in "\n".join(opened.connection.iterdump())
 
 
 def test_what_is_twice_or_empty_in_a_query_is_sent_so(opened: Store) -> None:
@@ -430,7 +430,7 @@ def test_a_placebo_edit_of_a_prompt_changes_no_answer_of_the_stand_in_server(
     opened: Store, tmp_path: Path
 ) -> None:
     """Its random draws depend on the address of a call and on the view."""
-    placebo = shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "placebo")
+    placebo = shutil.copytree(prompt_set.ROOT / "mining" / "unguided", tmp_path / "placebo")
     for file in placebo.glob("*.en.md"):
         file.write_text(f"Good rng.\n{file.read_text(encoding='utf-8')}", encoding="utf-8")
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):

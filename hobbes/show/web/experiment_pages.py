@@ -7,6 +7,7 @@ from typing import Any
 from hobbes.engine.record import sha256
 from hobbes.errors import MissingError
 from hobbes.experiment import report as results
+from hobbes.experiment.experiment_file import stored_file
 from hobbes.experiment.sentences import short
 from hobbes.show.documents import Document, Picture
 from hobbes.show.report_text import report_document
@@ -21,7 +22,7 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
 
     Raise MissingError if no experiment has this name, DamagedError if its file is damaged.
     """
-    file = results.stored_file(store, name)
+    file = stored_file(store, name)
     measures = results.measures_of(file)
     arms = [name for arm in file.all_arms for name in file.wordings(arm)]
     cells = cells_of(store, name)
