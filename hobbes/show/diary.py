@@ -7,11 +7,13 @@ An observer has none: what it answered is told with the requests of agents.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, TypeAlias
+
+import orjson
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.names import did_you_mean
@@ -24,9 +26,8 @@ from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.trace import check_names, named_in
-from hobbes.store.history import events_until
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import without_effects
+from hobbes.store.marked_turns import PlainRecord, without_effects
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
 
@@ -145,21 +146,32 @@ Written: TypeAlias = dict[tuple[str, str | None], Message]
 def diary(store: Store, run: Run, choice: Choice, first: int = 0, last: int | None = None) -> Iterator[Entry]:
     """Yield the entries of a diary from the first turn to the last. Raise DamagedError at a damaged one."""
     written: Written = {}
-    for turn, event in events_until(store, run, first - 1, MESSAGE) if first else ():
-        _keep(written, turn, event)
-    for logged in store.turns.of(run, first, last):
-        turn, record = logged.turn, logged.record
-        told = _Turn(store, run, turn, record, choice.agents, written)
-        # An observer, who has no intent, is told where its answer was not taken as it was.
-        active = [*record.intents, *(event.agent for event in record.events)]
-        refused_of = [*(drop.agent for drop in record.drops), *(mend.agent for mend in record.mends)]
-        for agent in dict.fromkeys([*active, *refused_of]):
+    for logged in store.turns.of(run, 0, last):
+        plain: PlainRecord = orjson.loads(logged.text)  # to make a whole record takes ten times as long
+        for agent in _who_may_have(run.world, plain, choice.event) if logged.turn >= first else ():
             if len(choice.agents) > 1 and agent not in choice.agents:
                 continue
+            told = _Turn(store, run, logged.turn, logged.record, choice.agents, written)
             if choice.keeps(entry := told.entry(agent)):
                 yield entry
-        for event in record.events:
-            _keep(written, turn, event)
+        for event in plain["events"]:
+            _keep(written, logged.turn, event)
+
+
+def _who_may_have(world: AnyWorld, record: PlainRecord, event: str) -> Iterable[str]:
+    """Return the agents of a turn whose entries may have an event; without one, all that have an entry."""
+    refused_of = {REJECTED: record["drops"], CORRECTED: record["mends"]}
+    if event == FAILED:
+        return [agent for agent, outcome in record["outcomes"].items() if outcome not in DECISIONS]
+    if event in refused_of:
+        return dict.fromkeys(one["agent"] for one in refused_of[event])
+    types = {event, *(mark.event for mark in world.telling.landmarks if mark.name == event)}
+    acted = [one["agent"] for one in record["events"] if not event or one["type"] in types]
+    if event:
+        return dict.fromkeys(acted)
+    # An observer, who has no intent, is told where its answer was not taken as it was.
+    others = (one["agent"] for one in chain(*refused_of.values()))
+    return dict.fromkeys([*record["intents"], *acted, *others])
 
 
 def of_turn(store: Store, run: Run, logged: LoggedTurn) -> dict[str, Entry]:
@@ -183,11 +195,11 @@ def others_in(run: Run, record: TurnRecord, event: Event) -> list[str]:
     return [other for _, other in named_in(event.facts, {*run.setting.agents, *record.intents})]
 
 
-def _keep(written: Written, turn: int, event: Event) -> None:
+def _keep(written: Written, turn: int, event: PlainRecord) -> None:
     """Keep a message as the last one of its agent."""
-    if event.type == MESSAGE:
-        message = _message(turn, event)
-        written[event.agent, message.to] = message
+    if event["type"] == MESSAGE:
+        message = _message(turn, Event.from_json(event))
+        written[event["agent"], message.to] = message
 
 
 def _message(turn: int, event: Event) -> Message:

@@ -10,6 +10,7 @@ from hobbes.engine.telling import Landmark
 from hobbes.engine.world import AnyWorld
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+from hobbes.store.turns import LoggedTurn
 
 TurnOfAgent: TypeAlias = tuple[int, str]
 """A turn, and an agent in it."""
@@ -80,12 +81,9 @@ def without_effects(world: AnyWorld, events: Sequence[PlainRecord]) -> Sequence[
     return [event for event in events if (event["agent"], event["type"]) not in caused]
 
 
-def events_in(store: Store, run: Run) -> dict[str, int]:
-    """Return how often each type of event occurs in a run, an effect and its cause as one; most first."""
-    counts = Counter[str]()
-    for _, record in plain_records(store, run):
-        counts.update(event["type"] for event in without_effects(run.world, record["events"]))
-    return dict(counts.most_common())
+def event_types(world: AnyWorld, logged: LoggedTurn) -> list[str]:
+    """Return the type of each event of a stored turn, an effect and its cause as one."""
+    return [event["type"] for event in without_effects(world, orjson.loads(logged.text)["events"])]
 
 
 def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:
