@@ -244,8 +244,8 @@ class _Drawing:
             by_agent.setdefault(agent, []).append(shape)
         for agent, shapes in by_agent.items():
             if agent:
-                name = escape_foreign(agent)
-                yield f'<a href="{escape(self.cards[agent])}" aria-label="card of {name}">'
+                name = f'aria-label="card of {escape_foreign(agent)}" data-look="{self._look(agent).key}"'
+                yield f'<a href="{escape(self.cards[agent])}" {name}>'
                 yield from shapes
                 yield "</a>"
             else:

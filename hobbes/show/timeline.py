@@ -161,8 +161,8 @@ class _Columns:
             ]
             points *= 2 if len(points) == 1 else 1  # so that one turn is a dot
             ink = f"g{look.colour} h{look.place // len(PALETTE) % DASHES}" if look else "gx"
-            line_of = Markup('<polyline class="{}" points="{}"/>')
-            drawn.append(line_of.format(ink, " ".join(points)))
+            line_of = Markup('<polyline class="{}" data-look="{}" points="{}"/>')
+            drawn.append(line_of.format(ink, look.key if look else "", " ".join(points)))
             ends.append((float(scale([*line.values()][-1])), agent))
         return Graph(
             name,

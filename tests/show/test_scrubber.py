@@ -145,7 +145,7 @@ def test_the_part_of_a_long_story_around_a_turn_is_loaded(
     monkeypatch.setattr("hobbes.show.web.run_pages.MAX_LINES", 3)
     page = shown.at(f"{shown.runs['mining'].id}?turn=1")
     assert page.locator(".story li").count() == 3
-    page.locator("[data-go=last]").click()
+    page.get_by_label("turn", exact=True).press("End")
     expect(page.locator(f".story [data-first='{TURNS - 1}']")).to_have_attribute("aria-current", "true")
     assert page.locator(".story li").count() == 3
     page.close()
@@ -195,7 +195,7 @@ def test_the_address_of_a_turn_that_a_run_lacks_says_which_there_are(shown: Show
     expect(page.locator("#moment")).to_have_text(
         f"there is no turn {TURNS}; this run has turns 0 to {TURNS - 1}"
     )
-    page.get_by_title("to the first turn").click()
+    page.get_by_label("turn", exact=True).press("Home")
     is_at(page, 0)
     page.close()
 
@@ -285,4 +285,27 @@ def test_while_an_arrow_is_pointed_at_or_has_the_focus_the_others_are_pale_and_i
     assert not label.is_visible()
     page.locator(".j a:has(.z)").first.focus()
     assert label.is_visible()
+    page.close()
+
+
+def test_an_agent_that_is_pointed_at_is_highlighted_everywhere_and_in_each_turn(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id)
+    page.locator(".who a", has_text="miner-02").hover()
+    page.keyboard.press("ArrowRight")
+    is_at(page, shown.moments[0] + 1)
+    assert {*page.locator("b[data-lit]").all_inner_texts()} == {"■"}
+    for part in ("polyline", "tspan", ".story b", '.board a[aria-label="card of miner-02"]'):
+        expect(page.locator(f"{part}[data-lit]").first).to_be_attached()
+    page.locator("h1").hover()
+    expect(page.locator("[data-lit]")).to_have_count(0)
+    page.close()
+
+
+def test_a_tap_shows_the_words_of_a_place_and_a_second_one_leads_to_its_card(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id, has_touch=True, is_mobile=True)
+    place = page.locator(".board a [role=img]").first
+    place.tap()
+    expect(page.locator(".tip")).to_have_text(place.locator("title").text_content() or "")
+    place.tap()
+    page.wait_for_url(re.compile(r".*/\d+/miner-.*"))
     page.close()
