@@ -56,7 +56,8 @@ COLUMNS = ("claim", "difference", "around 0", "verdict", "nearest pair")
 
 AXIS_IN_WORDS = (
     "Around 0, the dot is the difference and the bar its 95% interval; a dotted line is the smallest "
-    "difference that matters. Each measure has its own scale. The nearest pair is the one nearest the mean."
+    "difference that matters. Each measure has its own scale. The nearest pair is the one nearest the mean; "
+    "each dot of a chart below leads to its pair."
 )
 
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]
@@ -302,7 +303,7 @@ def explored(report: Report) -> list[Answer]:
 
 def _answer(report: Report, one: Compared | Tested) -> Answer:
     if isinstance(one, Compared):
-        claim = f"{one.measure}, {one.arm} minus {report.baseline}"
+        claim = f"{one.measure}, “{one.arm}” minus “{report.baseline}”"
         return Answer(claim, one, _share(report, one, one.measure, report.baseline))
     asked = one.hypothesis
     of_arm = asked.test == "baseline"

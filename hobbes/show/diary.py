@@ -35,7 +35,7 @@ COLUMNS = ("thought", "said", "done")
 """What a page has beside each other of an agent's turn."""
 
 FAILED, REJECTED, CORRECTED = "failed call", "rejection", "correction"
-"""The marks of an entry that every world has, besides its landmarks."""
+"""The events of an entry that every world has, besides what its readers look for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ class Promised:
 class Deed:
     """What an agent did, of one type: in words that follow its name. To do nothing has no type.
 
-    What it did to others than those who are chosen is only counted, and has no type either. `marks` are the
-    landmarks that it is. A landmark that was done to others has them in `to`, and what had
+    What it did to others than those who are chosen is only counted, and has no type either. `events` are
+    those that a reader looks for and that it is. One that was done to others has them in `to`, and what had
     been written to each in `promised`; that is empty if nobody in the run had written anything by then.
     """
 
     type: str
     words: str
-    marks: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
     to: tuple[str, ...] = ()
     promised: tuple[Promised, ...] = ()
 
@@ -89,7 +89,7 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One agent in one turn. `source` says where the thought comes from, `marks` what a reader looks for.
+    """One agent in one turn. `source` says where the thought comes from, `events` what a reader looks for.
 
     `lost` says, of an agent whose call failed, why nothing of its answer counts. What it did then, it did by
     default. `refused` says what of its answer was rejected or corrected.
@@ -104,7 +104,7 @@ class Entry:
     said: tuple[Message, ...] = ()
     done: tuple[Deed, ...] = ()
     refused: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as plain JSON."""
@@ -125,10 +125,10 @@ class Choice:
     def keeps(self, entry: Entry) -> bool:
         """Return whether an entry is shown."""
         types = {*(deed.type for deed in entry.done), *([MESSAGE] if entry.said else [])}
-        if self.event and self.event not in {*entry.marks, *types}:
+        if self.event and self.event not in {*entry.events, *types}:
             return False
         tells = entry.thought or entry.said or entry.done or entry.refused
-        return bool(tells) or FAILED in entry.marks
+        return bool(tells) or FAILED in entry.events
 
 
 def chosen(run: Run, names: Collection[str], words: Sequence[str]) -> tuple[str, ...]:
@@ -224,16 +224,16 @@ class _Turn:
         deeds = self.run.world.telling.deeds_told(events, self.record.events)
         done = (*(self._deed(agent, deed) for deed in deeds), *self._to_others(agent))
         said = tuple(_message(self.number, event) for event in events if event.type == MESSAGE)
-        marks = dict.fromkeys(mark for one in done for mark in one.marks)
+        looked_for = dict.fromkeys(event for one in done for event in one.events)
         if self.chosen and agent not in self.chosen:
-            return Entry(self.number, agent, None, said=said, done=done, marks=tuple(marks))
+            return Entry(self.number, agent, None, said=said, done=done, events=tuple(looked_for))
         outcome, lost = self.record.outcomes.get(agent), ""
         if outcome is not None and outcome not in DECISIONS:
-            marks[FAILED] = None
+            looked_for[FAILED] = None
             lost = f"its orders {not_read(self.run.world, outcome)}"
         drops = [drop.to_json() for drop in self.record.drops if drop.agent == agent]
         mends = [mend.to_json() for mend in self.record.mends if mend.agent == agent]
-        marks |= {**({REJECTED: None} if drops else {}), **({CORRECTED: None} if mends else {})}
+        looked_for |= {**({REJECTED: None} if drops else {}), **({CORRECTED: None} if mends else {})}
         if agent in self.record.intents and not by(self.record.events, agent):
             done = (Deed("", "did nothing"),)
         thought, source = thought_of(self.store, self.run, self.number, self.record, agent)
@@ -247,7 +247,7 @@ class _Turn:
             said,
             done,
             tuple(refused(self.run.world, outcome, [*drops, *mends])),
-            tuple(marks),
+            tuple(looked_for),
         )
 
     def _concerns(self, event: Event) -> bool:
@@ -267,12 +267,12 @@ class _Turn:
             yield Deed("", f"did {counted(types[kind], telling.name_of(kind))} on others")
 
     def _deed(self, agent: str, done: Done) -> Deed:
-        """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
-        marks = _landmarks(self.run.world, done)
-        named = [others_in(self.run, self.record, event) for event in done.events if marks]
+        """Return a deed with the events it is and, if it is one, what its agent had last written before."""
+        events = _looked_for(self.run.world, done)
+        named = [others_in(self.run, self.record, event) for event in done.events if events]
         others = dict.fromkeys(chain.from_iterable(named))
         promised = [self._promised(agent, other) for other in others if self.written]
-        return Deed(done.type, done.words, tuple(marks), tuple(others), tuple(promised))
+        return Deed(done.type, done.words, tuple(events), tuple(others), tuple(promised))
 
     def _promised(self, agent: str, other: str) -> Promised:
         """Return what an agent had written to another one, or to all, before this turn."""
@@ -280,7 +280,8 @@ class _Turn:
         return Promised(other, max(wrote, key=attrgetter("turn"), default=None))
 
 
-def _landmarks(world: AnyWorld, done: Done) -> list[str]:
+def _looked_for(world: AnyWorld, done: Done) -> list[str]:
+    """Return the events that a reader looks for among what was done."""
     own = [event.to_json() for event in done.events if event.type == done.type]
     return [mark.name for mark in world.telling.landmarks if any(map(mark.is_at, own))]
 
@@ -320,10 +321,10 @@ def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQu
 
 
 def events_of(run: Run) -> list[str]:
-    """Return what may be chosen of a diary: landmarks, types of events, and what went wrong."""
+    """Return what may be chosen of a diary: what readers look for, types of events, and what went wrong."""
     telling = run.world.telling
-    landmarks = (mark.name for mark in telling.landmarks)
-    return [*dict.fromkeys([*landmarks, *telling.events]), FAILED, REJECTED, CORRECTED]
+    looked_for = (mark.name for mark in telling.landmarks)
+    return [*dict.fromkeys([*looked_for, *telling.events]), FAILED, REJECTED, CORRECTED]
 
 
 def check_event(run: Run, event: str, named: str) -> None:

@@ -92,12 +92,12 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
         graphs.insert(0, drawn.graph("scores", f"{run.world.measures.score} of each agent", scores, looks))
     failed = {turn: sum(story.failed.get(turn, {}).values()) for turn in range(run.turns)}
     lanes = [
-        drawn.lane("failed calls", failed, "bad"),
-        drawn.lane("rejections", _by_turn(story.marks.rejections), "odd"),
         *(
             drawn.lane(mark.name, _by_turn(story.marks.landmarks[mark.name]), "deed")
             for mark in run.world.telling.landmarks
         ),
+        drawn.lane("rejections", _by_turn(story.marks.rejections), "odd"),
+        drawn.lane("failed calls", failed, "bad"),
     ]
     ticks = Scale(-0.5, run.turns - 0.5, 0, 100).ticks(whole=True)
     return Timeline(tuple(graphs), tuple(lanes), tuple(ticks))

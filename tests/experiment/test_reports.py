@@ -149,7 +149,7 @@ def check_answers(rows: Sequence[Sequence[Any]], found: Any) -> None:
     for row, one in zip(rows, [*tested, *others], strict=True):
         claim, figures, _, verdict, _ = row
         measure, mean = one["measure"], f"{one['mean']:.3g}"
-        assert claim == one.get("text", f"{measure}, {one['arm']} minus open").rstrip(".")
+        assert claim == one.get("text", f"{measure}, “{one['arm']}” minus “open”").rstrip(".")
         unit = {"raid_rate": " raids per agent and round", "output": " gold"}.get(measure, "")
         interval = "" if one["low"] is None else f" ({one['low']:.3g} to {one['high']:.3g})"
         told_of = f"{measure} " if "text" in one else ""

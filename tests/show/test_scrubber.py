@@ -251,7 +251,7 @@ def test_what_the_signs_mean_is_unfolded_and_covers_nothing(shown: Shown) -> Non
 def test_one_kind_of_events_is_shown_or_all_of_them(shown: Shown) -> None:
     page = shown.at(shown.runs["mining"].id)
     names = page.locator(".row:visible .label")
-    assert names.all_text_contents() == ["capture"]
+    assert names.all_text_contents() == ["raid"]
     page.get_by_label("all events").check()
     assert {"raid", "capture"} <= set(names.all_text_contents())
     page.close()

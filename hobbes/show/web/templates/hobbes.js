@@ -141,7 +141,7 @@
         shown = NaN; // any turn is got anew
         moment.innerHTML = warning(`there is no turn ${turn}; this run has turns 0 to ${turns - 1}`);
       } else if (/^\d*$/.test(turn)) go(turn ? Number(turn) : from);
-      if (kept.size) scrollTo(0, 0); // another sheet is shown
+      if (kept.size && !main.querySelector(":target")) scrollTo(0, 0); // another sheet is shown
     }
     window.addEventListener("hashchange", named);
     window.addEventListener("resize", fit);
