@@ -122,9 +122,7 @@ def test_what_a_world_draws_can_be_used_by_everybody(page: Page, world: str) -> 
         check(page, filled_in(address, world), dark=True)
 
 
-def test_a_button_in_the_head_of_a_column_sorts_by_its_numbers_and_then_the_other_way_round(
-    page: Page,
-) -> None:
+def test_a_column_is_sorted_by_its_numbers_and_then_the_other_way_round(page: Page) -> None:
     page.goto("/compare?a=mining&b=other-mining")
     table = page.locator("table", has=page.locator("caption", has_text="scores"))
     for order in ("ascending", "descending"):
