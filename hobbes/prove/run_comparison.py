@@ -20,7 +20,7 @@ from hobbes.prove.record_difference import Difference, diff_of, first_differing_
 from hobbes.prove.word_diff import CHANGE, lines_of, word_diff
 from hobbes.store.history import reports, stored_turn
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import event_types
+from hobbes.store.marked_turns import kinds_in
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
 
@@ -51,11 +51,8 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
     check_same_world(a, b)
     runs = (a, b)
     measures = beside(store.figures.measures(a.id), store.figures.measures(b.id), None)
-    first, events = _read(store, a, b)
-    one, other = (
-        {**store.figures.result(run, checked=True), "events": dict(counts.most_common())}
-        for run, counts in zip(runs, events, strict=True)
-    )
+    first, counted = _read(store, a, b)
+    one, other = (_figures(store, run, counts) for run, counts in zip(runs, counted, strict=True))
     divergence = _divergence(store, a, b, first.record)
     return {
         "world": a.world.name,
@@ -74,6 +71,21 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
             for name, values in measures.items()
         },
         "reports": [reports(stored_turn(store, run, run.turns - 1)) if run.turns else {} for run in runs],
+    }
+
+
+def _figures(store: Store, run: Run, counted: Mapping[str, Counter[str]]) -> dict[str, Any]:
+    """Return the figures of a run that are compared, with what was counted in its turns, most first."""
+    about, outcomes = store.figures.about(run.id), store.figures.counts(run.id, "calls", "outcome")
+    return {
+        **{name: dict(counts.most_common()) for name, counts in counted.items()},
+        "scores": about["scores"] or {},
+        "tainted": bool(about["tainted"]),
+        "failures": about["failures"],
+        "calls": sum(outcomes.values()),
+        "outcomes": outcomes,
+        "tokens": store.figures.tokens(run),
+        "usd": store.figures.spent(run).usd,
     }
 
 
@@ -151,13 +163,14 @@ class FirstDifferences(NamedTuple):
     decision: dict[str, Any] | None
 
 
-def _read(store: Store, a: Run, b: Run) -> tuple[FirstDifferences, list[Counter[str]]]:
-    """Return where two runs first differ, and the events of each by type, in one pass over their turns."""
+def _read(store: Store, a: Run, b: Run) -> tuple[FirstDifferences, list[dict[str, Counter[str]]]]:
+    """Return where two runs first differ, and what the turns of each have by kind, in one pass over them."""
     record, draws, deeds, decision = None, None, None, None
-    events = [Counter[str](), Counter[str]()]
+    counted = [{kind: Counter[str]() for kind in ("drops", "mends", "events")} for _ in SIDES]
     for pair in zip_longest(store.turns.of(a), store.turns.of(b)):
-        for counts, logged in zip(events, pair, strict=True):
-            counts.update(event_types(a.world, logged) if logged else ())
+        for counts, logged in zip(counted, pair, strict=True):
+            for kind, there in kinds_in(a.world, logged).items() if logged else ():
+                counts[kind].update(there)
         one, other = pair
         if one is None or other is None or one.text == other.text:
             continue
@@ -168,7 +181,7 @@ def _read(store: Store, a: Run, b: Run) -> tuple[FirstDifferences, list[Counter[
                 draws = one.turn
         deeds = deeds or _deeds_that_differ(a.world, one, other)
         decision = decision or _decision_that_differs(store, (a, b), one, other)
-    return FirstDifferences(record, draws, deeds, decision), events
+    return FirstDifferences(record, draws, deeds, decision), counted
 
 
 def _divergence(store: Store, a: Run, b: Run, record: tuple[int, Difference] | None) -> dict[str, Any] | None:

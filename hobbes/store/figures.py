@@ -50,14 +50,10 @@ class Figures:
         self._turns = turns
         self._calls = calls
 
-    def result(self, run: Run, *, checked: bool = False) -> dict[str, Any]:
-        """Return the results of a run, as `hobbes run --json` prints them.
-
-        Raise DamagedError if one of its turns is damaged, unless the caller has `checked` them.
-        """
+    def result(self, run: Run) -> dict[str, Any]:
+        """Return the results of a run, as `hobbes run --json` prints them."""
         row = self._runs.row(run.id)
-        if not checked:
-            self._turns.check(run)
+        self._turns.check(run)
         outcomes = self.counts(run.id, "calls", "outcome")
         return {
             "run": run.id,

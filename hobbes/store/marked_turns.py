@@ -81,9 +81,11 @@ def without_effects(world: AnyWorld, events: Sequence[PlainRecord]) -> Sequence[
     return [event for event in events if (event["agent"], event["type"]) not in caused]
 
 
-def event_types(world: AnyWorld, logged: LoggedTurn) -> list[str]:
-    """Return the type of each event of a stored turn, an effect and its cause as one."""
-    return [event["type"] for event in without_effects(world, orjson.loads(logged.text)["events"])]
+def kinds_in(world: AnyWorld, logged: LoggedTurn) -> dict[str, list[str]]:
+    """Return the types of the `events` of a stored turn, an effect and its cause as one, and all codes."""
+    record: PlainRecord = orjson.loads(logged.text)
+    codes = {part: [one["code"] for one in record[part]] for part in ("drops", "mends")}
+    return {"events": [event["type"] for event in without_effects(world, record["events"])], **codes}
 
 
 def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:
