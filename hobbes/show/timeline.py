@@ -17,7 +17,7 @@ from hobbes.store.home import Store
 from hobbes.store.marked_turns import TurnOfAgent, measures_by_turn
 from hobbes.store.recorded_run import Run
 
-MAX_COLUMNS = 1000
+MAX_COLUMNS = 250
 """How many columns are drawn at most; if there are more turns, several share one."""
 
 MAX_POINTS = 100

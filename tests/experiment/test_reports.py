@@ -92,8 +92,8 @@ def test_a_report_in_words_says_its_rules_and_names_a_pair_to_compare(cli: Cli) 
     text = cli("report", "small", "--format", "md").stdout
     assert text.startswith("# small, an experiment in mining\n")
     assert "Holm's method" in text
-    (line,) = [line for line in text.splitlines() if line.startswith("Where the pair of “")]
-    command = line.partition("” begins to differ: ")[2].split()
+    (line,) = [line for line in text.splitlines() if line.startswith("Where the pair nearest the mean")]
+    command = line.partition("): ")[2].split()
     assert command[:2] == ["hobbes", "compare"]
     assert told(cli, "compare", *command[2:4])["world"] == "mining"
 
