@@ -5,15 +5,14 @@ their turns are equal. For this reason turns are compared by their records. Rand
 divergence: with another seed they differ from the start, while all that anybody sees may be equal.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.record import JsonObject, canonical, sha256
 from hobbes.engine.turn import Layer
-from hobbes.engine.world import OBSERVER
+from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import TURN_QUESTION, Call
 from hobbes.nodes.reading import deciding
@@ -21,8 +20,9 @@ from hobbes.prove.record_difference import Difference, diff_of, first_differing_
 from hobbes.prove.word_diff import CHANGE, lines_of, word_diff
 from hobbes.store.history import reports, stored_turn
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import events_in
+from hobbes.store.marked_turns import kinds_in
 from hobbes.store.recorded_run import Run
+from hobbes.store.turns import LoggedTurn
 
 Comparison: TypeAlias = dict[str, Any]
 
@@ -51,17 +51,18 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
     check_same_world(a, b)
     runs = (a, b)
     measures = beside(store.figures.measures(a.id), store.figures.measures(b.id), None)
-    one, other = ({**store.figures.result(run), "events": events_in(store, run)} for run in runs)
-    differing = differing_turns(store, a, b)
+    first, counted = _read(store, a, b)
+    one, other = (_figures(store, run, counts) for run, counts in zip(runs, counted, strict=True))
+    divergence = _divergence(store, a, b, first.record)
     return {
         "world": a.world.name,
         "runs": [_description(run, tainted=result["tainted"]) for run, result in ((a, one), (b, other))],
         "settings": settings_that_differ(a, b),
-        "divergence": _divergence(store, a, b, differing),
-        "draws": differing.draws,
-        "prompt": None if differing.turns else _first_prompt(store, a, b),
-        "deeds": _first_deeds(store, a, b),
-        "decision": first_decision(store, a, b),
+        "divergence": divergence,
+        "draws": first.draws,
+        "prompt": None if divergence else _first_prompt(store, a, b),
+        "deeds": first.deeds,
+        "decision": first.decision,
         "scores": beside(one["scores"], other["scores"], None),
         **{name: beside(one[name], other[name], 0) for name in COUNTED},
         **{name: [one[name], other[name]] for name in ("calls", "tokens", "usd", "failures")},
@@ -70,6 +71,21 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
             for name, values in measures.items()
         },
         "reports": [reports(stored_turn(store, run, run.turns - 1)) if run.turns else {} for run in runs],
+    }
+
+
+def _figures(store: Store, run: Run, counted: Mapping[str, Counter[str]]) -> dict[str, Any]:
+    """Return the figures of a run that are compared, with what was counted in its turns, most first."""
+    about, outcomes = store.figures.about(run.id), store.figures.counts(run.id, "calls", "outcome")
+    return {
+        **{name: dict(counts.most_common()) for name, counts in counted.items()},
+        "scores": about["scores"] or {},
+        "tainted": bool(about["tainted"]),
+        "failures": about["failures"],
+        "calls": sum(outcomes.values()),
+        "outcomes": outcomes,
+        "tokens": store.figures.tokens(run),
+        "usd": store.figures.spent(run).usd,
     }
 
 
@@ -136,44 +152,48 @@ def _differing_values(
     return [{key: side[key] for key in keys if key in side} for side in (one, other)]
 
 
-class DifferingTurns(NamedTuple):
-    """Where the records of two runs differ."""
+class FirstDifferences(NamedTuple):
+    """Where two runs first differ, each None if they never do."""
 
-    turns: list[int]
-    """The turns in which more than draws differ, and those that only one run has."""
-    first: Difference | None
-    """How the first of these turns differs; None if no turn does, or if only one run has it."""
+    record: tuple[int, Difference] | None
+    """The first turn in which more than draws differs, of those that both runs have, and how it does."""
     draws: int | None
-    """The first turn before these in which random draws alone differ; None if they never do."""
+    """The first turn before that one in which random draws alone differ."""
+    deeds: dict[str, Any] | None
+    decision: dict[str, Any] | None
 
 
-def differing_turns(store: Store, a: Run, b: Run) -> DifferingTurns:
-    """Compare the records of two runs, turn by turn."""
-    turns: list[int] = []
-    first, draws = None, None
-    for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
-        if one.text == other.text:
+def _read(store: Store, a: Run, b: Run) -> tuple[FirstDifferences, list[dict[str, Counter[str]]]]:
+    """Return where two runs first differ, and what the turns of each have by kind, in one pass over them."""
+    record, draws, deeds, decision = None, None, None, None
+    counted = [{kind: Counter[str]() for kind in ("drops", "mends", "events")} for _ in SIDES]
+    for pair in zip_longest(store.turns.of(a), store.turns.of(b)):
+        for counts, logged in zip(counted, pair, strict=True):
+            for kind, there in kinds_in(a.world, logged).items() if logged else ():
+                counts[kind].update(there)
+        one, other = pair
+        if one is None or other is None or one.text == other.text:
             continue
-        left, right = json.loads(one.text), json.loads(other.text)
-        drawn = left.pop(DRAWS), right.pop(DRAWS)
-        # Records of two versions are other texts, and may be equal.
-        first = first or (first_differing_part(one.record, other.record, {DRAWS}) if left != right else None)
-        if first and left != right:
-            turns.append(one.turn)
-        elif draws is None and not first and drawn[0] != drawn[1]:
-            draws = one.turn
-    return DifferingTurns([*turns, *range(*sorted((a.turns, b.turns)))], first, draws)
+        if record is None:  # records of two versions are other texts, and may be equal
+            difference = first_differing_part(one.record, other.record, {DRAWS})
+            record = (one.turn, difference) if difference else None
+            if draws is None and not difference and one.record.draws != other.record.draws:
+                draws = one.turn
+        deeds = deeds or _deeds_that_differ(a.world, one, other)
+        decision = decision or _decision_that_differs(store, (a, b), one, other)
+    return FirstDifferences(record, draws, deeds, decision), counted
 
 
-def _divergence(store: Store, a: Run, b: Run, differing: DifferingTurns) -> dict[str, Any] | None:
+def _divergence(store: Store, a: Run, b: Run, record: tuple[int, Difference] | None) -> dict[str, Any] | None:
     """Return the first turn whose records differ, or that only one run has; None if all are equal."""
-    if not differing.turns:
-        return None
-    turn, difference = differing.turns[0], differing.first
-    if difference is not None:
+    if record is not None:
+        turn, difference = record
         found = difference.agent, difference.layer, diff_of(difference.before, difference.now, SIDES)
         agent, layer, diff = _in_the_calls(store, (a, b), turn) or found
         return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
+    if a.turns == b.turns:
+        return None
+    turn = min(a.turns, b.turns)
     has, lacks, run = (*SIDES, b) if a.turns > b.turns else (*SIDES[::-1], a)
     turns = f"with turns 0 to {run.turns - 1}" if run.turns else "without turns"
     diff = f"only run {has} has turn {turn}; run {lacks} is {run.status}, {turns}\n"
@@ -198,36 +218,36 @@ def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     return None
 
 
-def _first_deeds(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
-    """Return the first turn and agent that acted in both runs and is told to have done otherwise, if any."""
-    for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
-        of_turns = [turn.record.events for turn in (one, other)]
-        for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
-            own = [[event for event in events if event.agent == agent] for events in of_turns]
-            told = map(a.world.telling.deeds_told, own, of_turns)
-            did = ["; ".join(done.words for done in deeds) or "did nothing" for deeds in told]
-            if did[0] != did[1]:
-                return {"turn": one.turn, "agent": agent, "did": did}
+def _deeds_that_differ(world: AnyWorld, one: LoggedTurn, other: LoggedTurn) -> dict[str, Any] | None:
+    """Return the first agent that acted in both turns and is told to have done otherwise, if any."""
+    of_turns = [turn.record.events for turn in (one, other)]
+    for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
+        own = [[event for event in events if event.agent == agent] for events in of_turns]
+        told = map(world.telling.deeds_told, own, of_turns)
+        did = ["; ".join(done.words for done in deeds) or "did nothing" for deeds in told]
+        if did[0] != did[1]:
+            return {"turn": one.turn, "agent": agent, "did": did}
     return None
 
 
-def first_decision(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
-    """Return the first turn and agent that acted in both runs and decided otherwise; None if nobody did.
+def _decision_that_differs(
+    store: Store, runs: tuple[Run, Run], one: LoggedTurn, other: LoggedTurn
+) -> dict[str, Any] | None:
+    """Return the first agent that acted in both turns and decided otherwise; None if nobody did.
 
     Reflections are not compared: the reasons of a decision differ more often than the decision itself.
     """
-    for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
-        records = (one.record, other.record)
-        for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
-            intents = [record.intents[agent] for record in records]
-            if canonical(moves(intents[0])) != canonical(moves(intents[1])):
-                return {
-                    "turn": one.turn,
-                    "agent": agent,
-                    "intents": intents,
-                    "outcomes": [record.outcomes.get(agent) for record in records],
-                    **_words_of_call(store, (a, b), one.turn, agent),
-                }
+    records = (one.record, other.record)
+    for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
+        intents = [record.intents[agent] for record in records]
+        if canonical(moves(intents[0])) != canonical(moves(intents[1])):
+            return {
+                "turn": one.turn,
+                "agent": agent,
+                "intents": intents,
+                "outcomes": [record.outcomes.get(agent) for record in records],
+                **_words_of_call(store, runs, one.turn, agent),
+            }
     return None
 
 

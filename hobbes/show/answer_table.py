@@ -60,6 +60,8 @@ AXIS_IN_WORDS = (
     "difference that matters. Each measure has its own scale. The nearest pair is the one nearest the mean."
 )
 
+DOTS_LEAD = " When a chart below is opened, each of its dots leads to its pair."
+
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]
 """Returns the address at which two runs are compared, or one is shown."""
 
@@ -303,7 +305,7 @@ def explored(report: Report) -> list[Answer]:
 
 def _answer(report: Report, one: Compared | Tested) -> Answer:
     if isinstance(one, Compared):
-        claim = f"{one.measure}, {one.arm} minus {report.baseline}"
+        claim = f"{one.measure}, “{one.arm}” minus “{report.baseline}”"
         return Answer(claim, one, _share(report, one, one.measure, report.baseline))
     asked = one.hypothesis
     of_arm = asked.test == "baseline"
@@ -357,13 +359,13 @@ def table_of_answers(store: Store, report: Report, link: To | None = None) -> tu
             f"Not in the plan: {counted(len(others), 'comparison')}, under Exploratory in the methods."
         )
     if shown:
-        words.append(AXIS_IN_WORDS)
+        words.append(f"{AXIS_IN_WORDS}{DOTS_LEAD if link else ''}")
     runs = runs_compared(report)
     for one in shown:
         pair = [] if one.one.judged.all_equal else runs(one.one.judged, one.one.judged.nearest())
         if len(pair) > 1 and not link:
             command = store.command("compare", *(cell.run for cell in pair))
-            words.append(f"Where the pair of “{one.claim}” begins to differ: {command}")
+            words.append(f"Where the pair nearest the mean begins to differ ({one.claim}): {command}")
             break
     title = "Answers" if report.plan else "Exploratory answers"
     return _beginning(Section(title, words, COLUMNS, _rows(report, shown, link)))

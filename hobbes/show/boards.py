@@ -244,8 +244,8 @@ class _Drawing:
             by_agent.setdefault(agent, []).append(shape)
         for agent, shapes in by_agent.items():
             if agent:
-                name = escape_foreign(agent)
-                yield f'<a href="{escape(self.cards[agent])}" aria-label="card of {name}">'
+                name = f'aria-label="card of {escape_foreign(agent)}" data-look="{self._look(agent).key}"'
+                yield f'<a href="{escape(self.cards[agent])}" {name}>'
                 yield from shapes
                 yield "</a>"
             else:
@@ -339,22 +339,24 @@ class _Drawing:
 
     def _arrows(self) -> Iterator[str]:
         """Yield the arrows with their labels, in one group: while one is pointed at, the others are pale."""
-        before: Counter[frozenset[str | None]] = Counter()
+        before, alike = Counter[frozenset[str | None]](), Counter[tuple[str | None, str]]()
         outwards: dict[frozenset[str | None] | str, bool] = {}
-        shafts: list[Shaft] = []
+        shafts: list[tuple[Shaft, int]] = []
         for arrow in self.arrows:
             ends = frozenset((arrow.source, arrow.target))
             side = not outwards.get(ends, outwards.get(arrow.target, True))
             outwards |= {ends: side, arrow.target: side}
-            shafts.append(self._shaft(arrow, before[ends] // 2, outwards=side))
+            way = arrow.source, arrow.target
+            shafts.append((self._shaft(arrow, before[ends] // 2, outwards=side), alike[way]))
             before[ends] += 1
+            alike[way] += 1
         taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
         taken += [_centred(spot.at, spot.half) for spot in self.spots.values()]
         if not self.is_full:
-            taken += [_centred(shaft.point(share), 3) for shaft in shafts for share in SAMPLES]
+            taken += [_centred(shaft.point(share), 3) for shaft, _ in shafts for share in SAMPLES]
         arrows = []
-        for arrow, shaft in zip(self.arrows, shafts, strict=True):
-            drawn = [*self._arrow(arrow, shaft), self._label(arrow, shaft, taken)]
+        for arrow, (shaft, others) in zip(self.arrows, shafts, strict=True):
+            drawn = [*self._arrow(arrow, shaft, others), self._label(arrow, shaft, taken)]
             arrows.append((self._whose(arrow.source, arrow.owner), _told(arrow.words, "".join(drawn))))
         if arrows:
             yield '<g class="j">'
@@ -389,8 +391,11 @@ class _Drawing:
             default=0,
         )
 
-    def _arrow(self, arrow: Arrow, shaft: Shaft) -> Iterator[str]:
-        """Yield an arrow: pale and crossed out if it failed, with a coin if it gives something."""
+    def _arrow(self, arrow: Arrow, shaft: Shaft, others: int) -> Iterator[str]:
+        """Yield an arrow: pale and crossed out if it failed, with a coin if it gives something.
+
+        `others` lead the same way: its cross stands a little before theirs.
+        """
         ink = self._ink(arrow.owner, DARKEST if arrow.succeeded else 0) + (" c" if self.is_full else " b")
         yield shaft.draw(ink)
         if shaft.sign == "help":
@@ -398,7 +403,7 @@ class _Drawing:
         if shaft.sign == "meet":
             yield circle(ink, shaft.tip, 5 * shaft.size)
         if not arrow.succeeded:
-            yield cross(shaft.tip, 4 * shaft.size)
+            yield cross(shaft.point(1 - 0.15 * min(others, 5)), 4 * shaft.size)
         if arrow.source not in self.spots:
             yield word(self._look(arrow.owner).mark, (shaft.start[0], shaft.start[1] + 3), "m a", 9)
 

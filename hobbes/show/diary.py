@@ -7,11 +7,13 @@ An observer has none: what it answered is told with the requests of agents.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, TypeAlias
+
+import orjson
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.names import did_you_mean
@@ -24,9 +26,8 @@ from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.trace import check_names, named_in
-from hobbes.store.history import events_until
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import without_effects
+from hobbes.store.marked_turns import PlainRecord, without_effects
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
 
@@ -34,7 +35,7 @@ COLUMNS = ("thought", "said", "done")
 """What a page has beside each other of an agent's turn."""
 
 FAILED, REJECTED, CORRECTED = "failed call", "rejection", "correction"
-"""The marks of an entry that every world has, besides its landmarks."""
+"""The events of an entry that every world has, besides what its readers look for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,14 @@ class Promised:
 class Deed:
     """What an agent did, of one type: in words that follow its name. To do nothing has no type.
 
-    What it did to others than those who are chosen is only counted, and has no type either. `marks` are the
-    landmarks that it is. A landmark that was done to others has them in `to`, and what had
+    What it did to others than those who are chosen is only counted, and has no type either. `events` are
+    those that a reader looks for and that it is. One that was done to others has them in `to`, and what had
     been written to each in `promised`; that is empty if nobody in the run had written anything by then.
     """
 
     type: str
     words: str
-    marks: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
     to: tuple[str, ...] = ()
     promised: tuple[Promised, ...] = ()
 
@@ -88,7 +89,7 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One agent in one turn. `source` says where the thought comes from, `marks` what a reader looks for.
+    """One agent in one turn. `source` says where the thought comes from, `events` what a reader looks for.
 
     `lost` says, of an agent whose call failed, why nothing of its answer counts. What it did then, it did by
     default. `refused` says what of its answer was rejected or corrected.
@@ -103,7 +104,7 @@ class Entry:
     said: tuple[Message, ...] = ()
     done: tuple[Deed, ...] = ()
     refused: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as plain JSON."""
@@ -124,10 +125,10 @@ class Choice:
     def keeps(self, entry: Entry) -> bool:
         """Return whether an entry is shown."""
         types = {*(deed.type for deed in entry.done), *([MESSAGE] if entry.said else [])}
-        if self.event and self.event not in {*entry.marks, *types}:
+        if self.event and self.event not in {*entry.events, *types}:
             return False
         tells = entry.thought or entry.said or entry.done or entry.refused
-        return bool(tells) or FAILED in entry.marks
+        return bool(tells) or FAILED in entry.events
 
 
 def chosen(run: Run, names: Collection[str], words: Sequence[str]) -> tuple[str, ...]:
@@ -145,21 +146,32 @@ Written: TypeAlias = dict[tuple[str, str | None], Message]
 def diary(store: Store, run: Run, choice: Choice, first: int = 0, last: int | None = None) -> Iterator[Entry]:
     """Yield the entries of a diary from the first turn to the last. Raise DamagedError at a damaged one."""
     written: Written = {}
-    for turn, event in events_until(store, run, first - 1, MESSAGE) if first else ():
-        _keep(written, turn, event)
-    for logged in store.turns.of(run, first, last):
-        turn, record = logged.turn, logged.record
-        told = _Turn(store, run, turn, record, choice.agents, written)
-        # An observer, who has no intent, is told where its answer was not taken as it was.
-        active = [*record.intents, *(event.agent for event in record.events)]
-        refused_of = [*(drop.agent for drop in record.drops), *(mend.agent for mend in record.mends)]
-        for agent in dict.fromkeys([*active, *refused_of]):
+    for logged in store.turns.of(run, 0, last):
+        plain: PlainRecord = orjson.loads(logged.text)  # to make a whole record takes ten times as long
+        for agent in _who_may_have(run.world, plain, choice.event) if logged.turn >= first else ():
             if len(choice.agents) > 1 and agent not in choice.agents:
                 continue
+            told = _Turn(store, run, logged.turn, logged.record, choice.agents, written)
             if choice.keeps(entry := told.entry(agent)):
                 yield entry
-        for event in record.events:
-            _keep(written, turn, event)
+        for event in plain["events"]:
+            _keep(written, logged.turn, event)
+
+
+def _who_may_have(world: AnyWorld, record: PlainRecord, event: str) -> Iterable[str]:
+    """Return the agents of a turn whose entries may have an event; without one, all that have an entry."""
+    refused_of = {REJECTED: record["drops"], CORRECTED: record["mends"]}
+    if event == FAILED:
+        return [agent for agent, outcome in record["outcomes"].items() if outcome not in DECISIONS]
+    if event in refused_of:
+        return dict.fromkeys(one["agent"] for one in refused_of[event])
+    types = {event, *(mark.event for mark in world.telling.landmarks if mark.name == event)}
+    acted = [one["agent"] for one in record["events"] if not event or one["type"] in types]
+    if event:
+        return dict.fromkeys(acted)
+    # An observer, who has no intent, is told where its answer was not taken as it was.
+    others = (one["agent"] for one in chain(*refused_of.values()))
+    return dict.fromkeys([*record["intents"], *acted, *others])
 
 
 def of_turn(store: Store, run: Run, logged: LoggedTurn) -> dict[str, Entry]:
@@ -183,11 +195,11 @@ def others_in(run: Run, record: TurnRecord, event: Event) -> list[str]:
     return [other for _, other in named_in(event.facts, {*run.setting.agents, *record.intents})]
 
 
-def _keep(written: Written, turn: int, event: Event) -> None:
+def _keep(written: Written, turn: int, event: PlainRecord) -> None:
     """Keep a message as the last one of its agent."""
-    if event.type == MESSAGE:
-        message = _message(turn, event)
-        written[event.agent, message.to] = message
+    if event["type"] == MESSAGE:
+        message = _message(turn, Event.from_json(event))
+        written[event["agent"], message.to] = message
 
 
 def _message(turn: int, event: Event) -> Message:
@@ -212,16 +224,16 @@ class _Turn:
         deeds = self.run.world.telling.deeds_told(events, self.record.events)
         done = (*(self._deed(agent, deed) for deed in deeds), *self._to_others(agent))
         said = tuple(_message(self.number, event) for event in events if event.type == MESSAGE)
-        marks = dict.fromkeys(mark for one in done for mark in one.marks)
+        looked_for = dict.fromkeys(event for one in done for event in one.events)
         if self.chosen and agent not in self.chosen:
-            return Entry(self.number, agent, None, said=said, done=done, marks=tuple(marks))
+            return Entry(self.number, agent, None, said=said, done=done, events=tuple(looked_for))
         outcome, lost = self.record.outcomes.get(agent), ""
         if outcome is not None and outcome not in DECISIONS:
-            marks[FAILED] = None
+            looked_for[FAILED] = None
             lost = f"its orders {not_read(self.run.world, outcome)}"
         drops = [drop.to_json() for drop in self.record.drops if drop.agent == agent]
         mends = [mend.to_json() for mend in self.record.mends if mend.agent == agent]
-        marks |= {**({REJECTED: None} if drops else {}), **({CORRECTED: None} if mends else {})}
+        looked_for |= {**({REJECTED: None} if drops else {}), **({CORRECTED: None} if mends else {})}
         if agent in self.record.intents and not by(self.record.events, agent):
             done = (Deed("", "did nothing"),)
         thought, source = thought_of(self.store, self.run, self.number, self.record, agent)
@@ -235,7 +247,7 @@ class _Turn:
             said,
             done,
             tuple(refused(self.run.world, outcome, [*drops, *mends])),
-            tuple(marks),
+            tuple(looked_for),
         )
 
     def _concerns(self, event: Event) -> bool:
@@ -255,12 +267,12 @@ class _Turn:
             yield Deed("", f"did {counted(types[kind], telling.name_of(kind))} on others")
 
     def _deed(self, agent: str, done: Done) -> Deed:
-        """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
-        marks = _landmarks(self.run.world, done)
-        named = [others_in(self.run, self.record, event) for event in done.events if marks]
+        """Return a deed with the events it is and, if it is one, what its agent had last written before."""
+        events = _looked_for(self.run.world, done)
+        named = [others_in(self.run, self.record, event) for event in done.events if events]
         others = dict.fromkeys(chain.from_iterable(named))
         promised = [self._promised(agent, other) for other in others if self.written]
-        return Deed(done.type, done.words, tuple(marks), tuple(others), tuple(promised))
+        return Deed(done.type, done.words, tuple(events), tuple(others), tuple(promised))
 
     def _promised(self, agent: str, other: str) -> Promised:
         """Return what an agent had written to another one, or to all, before this turn."""
@@ -268,7 +280,8 @@ class _Turn:
         return Promised(other, max(wrote, key=attrgetter("turn"), default=None))
 
 
-def _landmarks(world: AnyWorld, done: Done) -> list[str]:
+def _looked_for(world: AnyWorld, done: Done) -> list[str]:
+    """Return the events that a reader looks for among what was done."""
     own = [event.to_json() for event in done.events if event.type == done.type]
     return [mark.name for mark in world.telling.landmarks if any(map(mark.is_at, own))]
 

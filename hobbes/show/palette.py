@@ -46,6 +46,11 @@ class Look:
         """The mark, which stands before the agent's name."""
         return MARKS[(self.place + self.place // len(MARKS)) % len(MARKS)]
 
+    @property
+    def key(self) -> str:
+        """Colour and mark, by which the script of the pages finds all that belongs to the agent."""
+        return f"{self.colour}{self.mark}"
+
 
 Looks: TypeAlias = Mapping[str, Look]
 """The look of each name."""

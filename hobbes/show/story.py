@@ -141,7 +141,8 @@ def _sentences(
         sentences = [f"{counted(run.turns, 'turn')} {'was' if run.turns == 1 else 'were'} played."]
     so_far = "" if run.status == "finished" else "So far: "
     scores = _scores_in_short(run.world.scores(state), run.world.measures.score)
-    return [f"{so_far}{sentences[0]}", *_who_did_most(run.world, marks), *sentences[1:], *scores]
+    did = (*_who_did_most(run.world, marks), *_end_of_cooperation(store, run))
+    return [f"{so_far}{sentences[0]}", *did, *sentences[1:], *scores]
 
 
 def _who_did_most(world: AnyWorld, marks: Marks) -> Iterator[str]:
@@ -153,6 +154,15 @@ def _who_did_most(world: AnyWorld, marks: Marks) -> Iterator[str]:
         if total > 1 and most > next_most and 3 * most > total:
             all_or_some = "all" if most == total else f"{most} of {total:,}"
             yield f"{agent} made {all_or_some} {several(world.telling.name_of(mark.name))}."
+
+
+def _end_of_cooperation(store: Store, run: Run) -> Iterator[str]:
+    """Yield after which turn nobody cooperated, or that this never ended, if cooperation is measured."""
+    name = run.world.measures.cooperation
+    if figures := measures_by_turn(store, run, [name]).get(name, {}):
+        last = max((turn for turn, share in figures.items() if share), default=None)
+        after = "" if last is None else f" after turn {last}"
+        yield "Cooperation never ended." if last == max(figures) else f"Nobody cooperated{after}."
 
 
 def _scores_in_short(scores: Mapping[str, int], what: str) -> Iterator[str]:
@@ -221,13 +231,13 @@ def _fall(store: Store, run: Run) -> Iterator[tuple[int, str]]:
 
 
 def _lead(scores: Mapping[int, Mapping[str, int]]) -> Iterator[tuple[int, str]]:
-    """Yield the turn from which those who lead at the end always lead, unless that is the first turn.
+    """Yield from when on those who lead at the end always lead: no turn of the first two, nor the last.
 
     If all have the same score, nobody leads.
     """
     leaders = _leaders(scores[len(scores) - 1])
     changes = (turn for turn in range(len(scores) - 1, 0, -1) if _leaders(scores[turn - 1]) != leaders)
-    if leaders and (turn := next(changes, 0)):
+    if leaders and 1 < (turn := next(changes, 0)) < len(scores) - 1:
         yield turn, f"{few(leaders)} {'leads' if len(leaders) == 1 else 'share the lead'} from here on"
 
 

@@ -17,7 +17,7 @@ from hobbes.store.home import Store
 from hobbes.store.marked_turns import TurnOfAgent, measures_by_turn
 from hobbes.store.recorded_run import Run
 
-MAX_COLUMNS = 1000
+MAX_COLUMNS = 250
 """How many columns are drawn at most; if there are more turns, several share one."""
 
 MAX_POINTS = 100
@@ -92,12 +92,12 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
         graphs.insert(0, drawn.graph("scores", f"{run.world.measures.score} of each agent", scores, looks))
     failed = {turn: sum(story.failed.get(turn, {}).values()) for turn in range(run.turns)}
     lanes = [
-        drawn.lane("failed calls", failed, "bad"),
-        drawn.lane("rejections", _by_turn(story.marks.rejections), "odd"),
         *(
             drawn.lane(mark.name, _by_turn(story.marks.landmarks[mark.name]), "deed")
             for mark in run.world.telling.landmarks
         ),
+        drawn.lane("rejections", _by_turn(story.marks.rejections), "odd"),
+        drawn.lane("failed calls", failed, "bad"),
     ]
     ticks = Scale(-0.5, run.turns - 0.5, 0, 100).ticks(whole=True)
     return Timeline(tuple(graphs), tuple(lanes), tuple(ticks))
@@ -161,8 +161,8 @@ class _Columns:
             ]
             points *= 2 if len(points) == 1 else 1  # so that one turn is a dot
             ink = f"g{look.colour} h{look.place // len(PALETTE) % DASHES}" if look else "gx"
-            line_of = Markup('<polyline class="{}" points="{}"/>')
-            drawn.append(line_of.format(ink, " ".join(points)))
+            line_of = Markup('<polyline class="{}" data-look="{}" points="{}"/>')
+            drawn.append(line_of.format(ink, look.key if look else "", " ".join(points)))
             ends.append((float(scale([*line.values()][-1])), agent))
         return Graph(
             name,

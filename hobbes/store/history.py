@@ -5,11 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import Memory
-from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.record import JsonObject
 from hobbes.engine.reflection import REPORTS
 from hobbes.engine.turn import answer_fields
 from hobbes.errors import DamagedError, MissingError
@@ -81,17 +79,6 @@ def intents_of(run: Run, turn: LoggedTurn) -> dict[str, Any]:
 def _damage(run: Run, turn: int, part: str, error: Exception) -> DamagedError:
     where = f", turn {turn}"
     return damage_error(run.id, where, f"the {part} in the column turns.record is damaged: {error}")
-
-
-def events_until(store: Store, run: Run, until: int, kind: str) -> Iterator[tuple[int, Event]]:
-    """Yield the events of a run's turns up to this one, of one type, each with its turn.
-
-    Raise DamagedError at a damaged turn.
-    """
-    for turn in store.turns.of(run, 0, until):
-        for event in orjson.loads(turn.text)["events"]:  # to make a whole record takes ten times as long
-            if kind == event["type"]:
-                yield turn.turn, Event.from_json(event)
 
 
 def stored_turn(store: Store, run: Run, number: int) -> LoggedTurn:

@@ -10,6 +10,7 @@ from hobbes.engine.telling import Landmark
 from hobbes.engine.world import AnyWorld
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+from hobbes.store.turns import LoggedTurn
 
 TurnOfAgent: TypeAlias = tuple[int, str]
 """A turn, and an agent in it."""
@@ -72,12 +73,11 @@ def without_effects(world: AnyWorld, events: Sequence[PlainRecord]) -> Sequence[
     return [event for event in events if (event["agent"], event["type"]) not in caused]
 
 
-def events_in(store: Store, run: Run) -> dict[str, int]:
-    """Return how often each type of event occurs in a run, an effect and its cause as one; most first."""
-    counts = Counter[str]()
-    for _, record in plain_records(store, run):
-        counts.update(event["type"] for event in without_effects(run.world, record["events"]))
-    return dict(counts.most_common())
+def kinds_in(world: AnyWorld, logged: LoggedTurn) -> dict[str, list[str]]:
+    """Return the types of the `events` of a stored turn, an effect and its cause as one, and all codes."""
+    record: PlainRecord = orjson.loads(logged.text)
+    codes = {part: [one["code"] for one in record[part]] for part in ("drops", "mends")}
+    return {"events": [event["type"] for event in without_effects(world, record["events"])], **codes}
 
 
 def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:

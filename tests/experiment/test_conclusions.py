@@ -39,7 +39,7 @@ STRICTER = "p decides, which is stricter than the interval"
 SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
     "a clear difference": (
         {"one": [1.0, 2, 3, 4, 5, 6], "two": [11.0, 12.1, 13.2, 14.3, 15.4, 16.5]},
-        "output, two minus one: higher, p 0.0312",
+        "output, “two” minus “one”: higher, p 0.0312",
     ),
     "pairs that are much tighter than those of the null arm": (
         {
@@ -47,30 +47,30 @@ SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
             "two": [11.0, 21.1, 30.9, 41, 51.2, 60.8, 71],
             "null": [13.0, 17, 32, 38, 51, 59, 70],
         },
-        "output, two minus one: higher, p 0.0156",
+        "output, “two” minus “one”: higher, p 0.0156",
     ),
     "too few seeds": (
         {"one": RISING, "two": [11.0, 12.5, 13.0, 14.0, 15.0]},
-        f"output, two minus one: cannot tell, p 0.0625; the test needs 6 pairs or more; {STRICTER}",
+        f"output, “two” minus “one”: cannot tell, p 0.0625; the test needs 6 pairs or more; {STRICTER}",
     ),
     "too few seeds of several arms": (
         {"one": RISING, "two": RISING[::-1], "three": [7.0, 7.0, 6.0, 8.0, 9.0]},
         (
-            "output, two minus one: cannot tell, p 1; the test needs 7 pairs or more\n"
-            f"output, three minus one: cannot tell, p 0.125; the test needs 7 pairs or more; {STRICTER}"
+            "output, “two” minus “one”: cannot tell, p 1; the test needs 7 pairs or more\n"
+            f"output, “three” minus “one”: cannot tell, p 0.125; the test needs 7 pairs or more; {STRICTER}"
         ),
     ),
     "an arm without a value": (
         {"one": [1.0] * 6, "two": [None] * 6},
-        "output, two minus one: cannot tell; the test needs 6 pairs or more",
+        "output, “two” minus “one”: cannot tell; the test needs 6 pairs or more",
     ),
     "one seed": (
         {"one": [1.0], "two": [2.0]},
-        "output, two minus one: cannot tell; the test needs 6 pairs or more",
+        "output, “two” minus “one”: cannot tell; the test needs 6 pairs or more",
     ),
     "no clear difference": (
         {"one": [0.0] * 8, "two": [3.0, -1.0, 2.0, -2.0, 1.0, 0.0, 4.0, -3.0]},
-        "output, two minus one: cannot tell, p 0.672",
+        "output, “two” minus “one”: cannot tell, p 0.672",
     ),
 }
 
@@ -94,7 +94,7 @@ def test_with_more_measures_more_seeds_are_needed(opened: Store) -> None:
                 measured_too(opened, f"made.{arm}.{seed}", measure, 0.0, None, None)
     found = report(opened, "made")
     assert found.differences[0].judged.p_holm == pytest.approx(4 * 2 / 2**7)
-    assert "output, two minus one: cannot tell, p 0.0625; the test needs 8 pairs or more" in said(opened)
+    assert "output, “two” minus “one”: cannot tell, p 0.0625; the test needs 8 pairs or more" in said(opened)
     assert found.detectable()["two"]["output"] is None
 
 
@@ -121,7 +121,7 @@ def test_rounding_errors_are_no_differences(opened: Store) -> None:
     two, three = report(opened, "made").differences
     assert (two.difference.mean.mean, two.difference.spread, two.difference.effect) == (0.0, 0.0, None)
     assert (three.difference.spread, three.difference.effect) == (0.0, None)
-    assert "output, two minus one: cannot tell: no difference in any of 8 pairs" in said(opened)
+    assert "output, “two” minus “one”: cannot tell: no difference in any of 8 pairs" in said(opened)
 
 
 def test_an_interval_that_ends_at_0_ends_there_exactly(opened: Store) -> None:
@@ -160,7 +160,7 @@ def test_too_few_pairs_show_no_margin_in_any_part_of_a_report(opened: Store) -> 
 
 def test_a_difference_that_holms_later_steps_find_in_few_pairs_is_told_as_found(opened: Store) -> None:
     made_up(opened, {"one": [0.0] * 8, "up": UP, "few": [*UP[:6], None, None]})
-    assert "output, few minus one: higher, p " in said(opened)
+    assert "output, “few” minus “one”: higher, p " in said(opened)
 
 
 def test_an_arm_whose_runs_have_the_digests_of_the_baseline_is_called_the_same(opened: Store) -> None:
@@ -391,7 +391,9 @@ def test_a_measure_that_was_dropped_or_added_after_the_game_is_told(opened: Stor
     (section,) = exploratory(found)
     (frozen,) = [line for line in report_document(opened, found).markdown().splitlines() if "Since" in line]
     assert "measures changed" in frozen
-    assert [(row[0], row[3]) for row in section.rows] == [("raid_rate, up minus base", "○ higher, p 0.00781")]
+    assert [(row[0], row[3]) for row in section.rows] == [
+        ("raid_rate, “up” minus “base”", "○ higher, p 0.00781")
+    ]
 
 
 def test_seeds_that_were_added_stand_beside_every_p_and_decide_no_planned_hypothesis(opened: Store) -> None:
@@ -419,7 +421,7 @@ def test_an_experiment_without_a_plan_supports_nothing(opened: Store) -> None:
     assert [one.verdict() for one in found.hypotheses] == ["exploratory"]
     first = report_document(opened, found).first[0]
     assert first.title == "Exploratory answers"
-    assert [row[0] for row in first.rows] == ["up is higher", "output, up minus base"]
+    assert [row[0] for row in first.rows] == ["up is higher", "output, “up” minus “base”"]
     assert {str(row[3])[0] for row in first.rows} == {"○"}
     assert list(exploratory(found)) == []
 
@@ -493,7 +495,7 @@ def test_failures_that_arms_have_equally_often_are_told_and_explain_no_differenc
         for arm in ("base", "up"):
             opened.runs.update(f"made.{arm}.{seed}", outcomes='{"answered": 9, "truncated": 1}')
     told = "higher, p 0.00781; without the 6 pairs in which calls failed, 10.8 (n 2, p 0.5)"
-    assert said(opened) == f"output, up minus base: {told}"
+    assert said(opened) == f"output, “up” minus “base”: {told}"
 
 
 def half_lives(store: Store, games: dict[str, list[float | None]], turnover: float | None) -> Report:

@@ -91,8 +91,8 @@ def test_a_report_in_words_says_its_rules_and_names_a_pair_to_compare(cli: Cli) 
     text = cli("report", "small", "--format", "md").stdout
     assert text.startswith("# small, an experiment in mining\n")
     assert "Holm's method" in text
-    (line,) = [line for line in text.splitlines() if line.startswith("Where the pair of “")]
-    command = line.partition("” begins to differ: ")[2].split()
+    (line,) = [line for line in text.splitlines() if line.startswith("Where the pair nearest the mean")]
+    command = line.partition("): ")[2].split()
     assert command[:2] == ["hobbes", "compare"]
     assert told(cli, "compare", *command[2:4])["world"] == "mining"
 
@@ -148,7 +148,7 @@ def check_answers(rows: Sequence[Sequence[Any]], found: Any) -> None:
     for row, one in zip(rows, [*tested, *others], strict=True):
         claim, figures, _, verdict, _ = row
         measure, mean = one["measure"], f"{one['mean']:.3g}"
-        assert claim == one.get("text", f"{measure}, {one['arm']} minus open").rstrip(".")
+        assert claim == one.get("text", f"{measure}, “{one['arm']}” minus “open”").rstrip(".")
         unit = {"raid_rate": " raids per agent and round", "output": " gold"}.get(measure, "")
         interval = "" if one["low"] is None else f" ({one['low']:.3g} to {one['high']:.3g})"
         told_of = f"{measure} " if "text" in one else ""

@@ -141,10 +141,10 @@ def test_an_agent_whose_whole_answer_was_rejected_stands_in_the_diary(opened: St
 def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
     entries = json.loads(cli("trace", "last", "AgentB", "AgentA", "--json").stdout)
     (attack,) = (one for one in entries if one["turn"] == 1 and one["agent"] == "AgentA")
-    assert (attack["thought"], attack["source"], attack["marks"]) == ("Now.", "answer", ["attack"])
+    assert (attack["thought"], attack["source"], attack["events"]) == ("Now.", "answer", ["attack"])
     assert attack["said"] == [{"to": None, "text": "nothing personal"}]
     (deed,) = attack["done"]
-    assert (deed["type"], deed["marks"], deed["to"]) == ("attack", ["attack"], ["AgentB"])
+    assert (deed["type"], deed["events"], deed["to"]) == ("attack", ["attack"], ["AgentB"])
     last = {"turn": 0, "to": "AgentB", "text": "I shall never attack you"}
     assert deed["promised"] == [{"to": "AgentB", "last": last}]
 

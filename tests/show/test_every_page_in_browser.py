@@ -122,13 +122,14 @@ def test_what_a_world_draws_can_be_used_by_everybody(page: Page, world: str) -> 
         check(page, filled_in(address, world), dark=True)
 
 
-def test_a_table_that_is_unfolded_can_be_scrolled_by_keyboard(page: Page) -> None:
-    page.goto("/nations")
-    folded = page.locator("details.long", has=page.locator("caption", has_text="of the whole run"))
-    page.set_viewport_size(ViewportSize(width=200, height=800))
-    folded.locator("summary").click()
-    page.wait_for_function("document.querySelector('details.long[open] .wide').tabIndex === 0")
-    page.set_viewport_size(NARROW)
+def test_a_column_is_sorted_by_its_numbers_and_then_the_other_way_round(page: Page) -> None:
+    page.goto("/compare?a=mining&b=other-mining")
+    table = page.locator("table", has=page.locator("caption", has_text="scores"))
+    for order in ("ascending", "descending"):
+        table.get_by_role("button", name="B").click()
+        assert table.locator("th[aria-sort]").get_attribute("aria-sort") == order
+        scores = [int(score) for score in table.locator("td:last-child").all_inner_texts()]
+        assert scores == sorted(scores, reverse=order == "descending") != scores[::-1]
 
 
 def test_who_broke_its_word_is_found_by_clicking(page: Page) -> None:

@@ -28,7 +28,7 @@ ANSWERS: Mapping[tuple[int, str], dict[str, Any]] = {
 
 
 RATINGS = (
-    "ratings from 1 to 10, raters in rows, ratees in columns; an agent's rating of itself is in brackets"
+    "ratings from 1 to 10, raters in rows, ratees in columns; the rating of an agent by itself is in brackets"
 )
 
 

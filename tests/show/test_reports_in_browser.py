@@ -84,7 +84,7 @@ def test_the_answers_stand_first_and_the_methods_below_few_pixels(
     page.goto(addresses[place])
     assert 500 < page.evaluate(TOP_OF_METHODS) <= MAX_HEIGHT
     assert page.locator("details[open]").count() == 0
-    for words in ("Immunity lowers raids", "mine_cap", "# Advice", "raid_rate, unadvised minus open"):
+    for words in ("Immunity lowers raids", "mine_cap", "# Advice", "raid_rate, “unadvised” minus “open”"):
         assert page.get_by_text(words).first.is_visible()
     assert not page.get_by_text("Holm's method corrects").is_visible()
     page.get_by_text("Methods").click()

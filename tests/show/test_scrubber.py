@@ -126,28 +126,14 @@ def test_a_page_opens_at_the_first_key_moment_and_n_goes_from_one_to_the_next(sh
     page.close()
 
 
-def test_the_story_marks_the_turn_that_is_shown_and_a_click_on_a_line_goes_there(shown: Shown) -> None:
-    page = shown.at(f"{shown.runs['mining'].id}#3")
-    marked = page.locator(".story [aria-current]")
-    expect(marked).to_have_count(1)
-    for turn in (5, 2):
-        line = page.locator(f".story [data-first='{turn}']")
-        line.click()
-        is_at(page, turn)
-        expect(line).to_have_attribute("aria-current", "true")
-        expect(marked).to_have_count(1)
-    page.close()
-
-
 def test_the_part_of_a_long_story_around_a_turn_is_loaded(
     shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hobbes.show.web.run_pages.MAX_LINES", 3)
     page = shown.at(f"{shown.runs['mining'].id}?turn=1")
     assert page.locator(".story li").count() == 3
-    page.locator("[data-go=last]").click()
+    page.get_by_label("turn", exact=True).press("End")
     expect(page.locator(f".story [data-first='{TURNS - 1}']")).to_have_attribute("aria-current", "true")
-    assert page.locator(".story li").count() == 3
     page.close()
 
 
@@ -173,7 +159,7 @@ def test_the_graph_shows_one_choice_at_a_time_also_without_the_script(shown: Sho
     page.locator("label", has_text="scores").click()
     assert page.locator(".of-graph:visible polyline").count() == 4
     assert page.locator("svg.board").first.is_visible()
-    assert not page.locator("[data-go=last]").is_visible()
+    assert not page.locator(".controls").is_visible()
     page.locator(".story [data-first='2']").click()
     page.wait_for_url("**?turn=2")
     assert page.locator("svg.board").first.is_visible()
@@ -195,22 +181,17 @@ def test_the_address_of_a_turn_that_a_run_lacks_says_which_there_are(shown: Show
     expect(page.locator("#moment")).to_have_text(
         f"there is no turn {TURNS}; this run has turns 0 to {TURNS - 1}"
     )
-    page.get_by_title("to the first turn").click()
+    page.get_by_label("turn", exact=True).press("Home")
     is_at(page, 0)
     page.close()
 
 
-def test_each_name_has_its_player_and_each_line_its_label(shown: Shown) -> None:
-    """Also an agent whose deeds have no target tells them."""
+def test_each_name_has_its_player(shown: Shown) -> None:
     run = shown.runs["mining"]
     page = shown.at(f"{run.id}#{TURNS - 1}")
     is_at(page, TURNS - 1)
     players = [spec.removeprefix("policy:") for spec in run.models.values()]
     assert page.locator(".who small").all_text_contents() == players
-    assert page.locator(".who .did", has_text="mined").count()
-    page.locator("label", has_text="scores").click()
-    ends = page.locator(".ends svg:visible tspan[class^=i]").all_text_contents()
-    assert len(ends) == len(run.setting.agents)
     page.close()
 
 
@@ -251,7 +232,7 @@ def test_what_the_signs_mean_is_unfolded_and_covers_nothing(shown: Shown) -> Non
 def test_one_kind_of_events_is_shown_or_all_of_them(shown: Shown) -> None:
     page = shown.at(shown.runs["mining"].id)
     names = page.locator(".row:visible .label")
-    assert names.all_text_contents() == ["capture"]
+    assert names.all_text_contents() == ["raid"]
     page.get_by_label("all events").check()
     assert {"raid", "capture"} <= set(names.all_text_contents())
     page.close()
@@ -285,4 +266,27 @@ def test_while_an_arrow_is_pointed_at_or_has_the_focus_the_others_are_pale_and_i
     assert not label.is_visible()
     page.locator(".j a:has(.z)").first.focus()
     assert label.is_visible()
+    page.close()
+
+
+def test_an_agent_that_is_pointed_at_is_highlighted_everywhere_and_in_each_turn(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id)
+    page.locator(".who a", has_text="miner-02").hover()
+    page.keyboard.press("ArrowRight")
+    is_at(page, shown.moments[0] + 1)
+    assert {*page.locator("b[data-lit]").all_inner_texts()} == {"■"}
+    for part in ("polyline", ".ends tspan", ".story b", '.board a[aria-label="card of miner-02"]'):
+        expect(page.locator(f"{part}[data-lit]").first).to_be_attached()
+    page.locator("h1").hover()
+    expect(page.locator("[data-lit]")).to_have_count(0)
+    page.close()
+
+
+def test_a_tap_shows_the_words_of_a_place_and_a_second_one_leads_to_its_card(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id, has_touch=True, is_mobile=True)
+    place = page.locator(".board a [role=img]").first
+    place.tap()
+    expect(page.locator(".tip")).to_have_text(place.locator("title").text_content() or "")
+    place.tap()
+    page.wait_for_url(re.compile(r".*/\d+/miner-.*"))
     page.close()

@@ -59,7 +59,6 @@ def test_mining_tells_its_raids_and_that_draws_decided_who_owns_what(opened: Sto
         "miner-01 has 15 gold, miner-02 0.",
     ]
     assert story.moments == {
-        1: ["miner-01 leads from here on"],
         3: ["first raid by miner-02"],
         5: ["last turn"],
     }
@@ -130,7 +129,7 @@ def test_trust_tells_attacks_and_high_fives_and_where_cooperation_fell(
 
     replies(reply)
     story = shown(opened, played(opened, RunOptions("trust", 2, values={"rounds": 5, "miss": 0})))
-    assert story.sentences[0] == "1 attack, 9 high fives."
+    assert story.sentences[:2] == ["1 attack, 9 high fives.", "Cooperation never ended."]
     assert story.moments[3] == [
         "first attack by unit-a",
         "cooperation falls most, from 100% to 50%",
@@ -167,7 +166,10 @@ def test_trust_tells_missed_high_fives_as_such_and_from_when_on_nobody_cooperate
 
     replies(reply)
     story = shown(opened, played(opened, RunOptions("trust", 2, values={"rounds": 4, "miss": 100})))
-    assert story.sentences[0] == ("4 high fives, of which 4 missed and came out as attacks. 1 other attack.")
+    assert story.sentences[:2] == [
+        "4 high fives, of which 4 missed and came out as attacks. 1 other attack.",
+        "Nobody cooperated after turn 1.",
+    ]
     assert "nobody cooperates from here on" in story.moments[2]
 
 

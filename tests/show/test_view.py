@@ -223,7 +223,8 @@ def test_the_page_of_a_run_reloads_only_while_the_run_is_played(opened: Store, p
 def test_a_page_opens_at_the_first_key_moment_and_at_the_last_turn_while_the_run_is_played(
     opened: Store, pages: TestClient
 ) -> None:
-    run = mining(opened)
+    models = "policy:guided*2,policy:random?noise=0.5*2"
+    run = played(opened, RunOptions("mining", 4, models=models, values={"rounds": 8}))
     first, *_, last = story_of(opened, run, run.setting.agents).moments
     assert first < last == run.turns - 1
     assert f'data-shown="{first}"' in pages.get("/last").text

@@ -113,7 +113,7 @@ def environment() -> Environment:
         "policy": POLICY,
         "file_policy": FILE_POLICY,
         "decisions": DECISIONS,
-        "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "landmark": "⚑"},
+        "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "event": "⚑"},
         "details": details,
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "lines": json_lines,

@@ -32,7 +32,7 @@ from hobbes.store.recorded_run import Run
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
 
-MAX_LINES = 200
+MAX_LINES = 120
 """How many lines of its story the page of a run has at most."""
 
 

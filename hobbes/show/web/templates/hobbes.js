@@ -1,8 +1,10 @@
-// The script of the pages of hobbes: the page of a run moves through its turns without being loaded again, a button
-// copies a command, and what is being played renews itself. All of it can be read without this script.
+// The script of the pages of hobbes: the page of a run moves through its turns without being loaded again, an agent is
+// highlighted wherever it is shown, tables are sorted, a tap shows what a mouse sees on hover, a button copies a
+// command, and what is being played renews itself. All of it can be read without this script.
 "use strict";
 {
   const all = (what, within = document) => [...within.querySelectorAll(what)];
+  const SIGNS = "b[class^=c], tspan[class^=i], [data-look]";
 
   function warning(text) {
     return Object.assign(document.createElement("p"), { className: "warning", textContent: text }).outerHTML;
@@ -82,6 +84,7 @@
         const next = wanted;
         moment.innerHTML = await get(next).catch((error) => warning(error.message));
         fit();
+        highlight();
         const command = moment.querySelector("[data-command]");
         if (command) document.querySelector(".command code").textContent = command.dataset.command;
         moment.style.minHeight = `${Math.max(parseFloat(moment.style.minHeight) || 0, moment.offsetHeight)}px`;
@@ -130,16 +133,15 @@
       });
     }
     range.addEventListener("input", () => go(Number(range.value)));
-    const ways = { first: () => go(0), last: () => go(turns - 1), moment: nextMoment };
     for (const button of all("[data-go]", section))
-      button.addEventListener("click", ways[button.dataset.go] || (() => go(wanted + Number(button.dataset.go))));
+      button.addEventListener("click", () => (button.dataset.go ? go(wanted + Number(button.dataset.go)) : nextMoment()));
     function named() {
       const turn = location.hash.slice(1);
       if (Number(turn) >= turns) {
         shown = NaN; // any turn is got anew
         moment.innerHTML = warning(`there is no turn ${turn}; this run has turns 0 to ${turns - 1}`);
       } else if (/^\d*$/.test(turn)) go(turn ? Number(turn) : from);
-      if (kept.size) scrollTo(0, 0); // another sheet is shown
+      if (kept.size && !main.querySelector(":target")) scrollTo(0, 0); // another sheet is shown
     }
     window.addEventListener("hashchange", named);
     window.addEventListener("resize", fit);
@@ -151,12 +153,61 @@
     return () => wanted === turns - 1;
   }
 
+  // An agent is highlighted by its look, its colour and its sign, which are the same in words, board and chart.
+  let lit = "";
+  const lookOf = (one) => one.dataset.look ?? one.getAttribute("class").replace(/\D/g, "") + one.textContent;
+  function highlight(look = lit) {
+    lit = look;
+    document.body.toggleAttribute("data-lighting", Boolean(lit));
+    for (const one of all(SIGNS)) one.toggleAttribute("data-lit", Boolean(lit) && lookOf(one) === lit);
+  }
+
+  // Return the look of the agent that is pointed at: by its sign, its line, or a link or a cell with its name alone.
+  function pointed(at) {
+    const near = at.closest(SIGNS) || at.closest("a, th, td");
+    const signs = !near || near.matches(SIGNS) ? [near] : all(SIGNS, near);
+    return signs.length === 1 && signs[0] ? lookOf(signs[0]) : "";
+  }
+
+  // A button in the head of a column sorts the rows by it, and then the other way round.
+  function sortable(table) {
+    for (const head of table.tBodies[0].rows.length > 1 ? table.tHead?.rows[0].cells : []) {
+      if (!head.textContent) continue;
+      const { title, ariaLabel } = head;
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "sort", title, ariaLabel });
+      button.append(...head.childNodes);
+      head.append(button);
+    }
+  }
+
+  function sort(head) {
+    const order = head.ariaSort === "ascending" ? "descending" : "ascending";
+    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", order);
+    const body = head.closest("table").tBodies[0];
+    const value = (row) => (row.cells[head.cellIndex]?.textContent ?? "").trim().replace(/^\p{S}\s/u, "").replaceAll(",", "");
+    const compare = (a, b) => parseFloat(a) - parseFloat(b) || a.localeCompare(b, "en", { numeric: true });
+    const rows = [...body.rows].sort((one, other) => compare(value(one), value(other)));
+    body.append(...(order === "ascending" ? rows : rows.reverse()));
+  }
+
+  // Where nothing hovers, the first tap on what has words of its own shows them, and a second one follows its link.
+  function tell(event) {
+    const told = event.target.closest(".board [role=img], span[title], small[title]");
+    const words = told && (told.querySelector("title")?.textContent ?? told.title);
+    const shown = document.querySelector(".tip");
+    shown?.remove();
+    if (!words || shown?.textContent === words || !matchMedia("(hover: none)").matches) return;
+    event.preventDefault();
+    const tip = Object.assign(document.createElement("p"), { className: "tip", textContent: words });
+    tip.setAttribute("role", "status");
+    document.body.append(tip);
+  }
+
   // Where the clipboard may not be used, as on a page from another machine, the command is selected for the reader.
-  async function copy(button) {
-    const text = button.previousElementSibling;
-    getSelection().selectAllChildren(text);
-    const written = navigator.clipboard && navigator.clipboard.writeText(text.textContent).then(() => true, () => false);
-    button.textContent = (await written) || document.execCommand("copy") ? "copied" : "selected";
+  function copy(button) {
+    getSelection().selectAllChildren(button.previousElementSibling);
+    button.textContent = document.execCommand("copy") ? "copied" : "selected";
   }
 
   // In a file, what stands on several cards is held once: on the one that is shown, it takes the place of the link.
@@ -169,24 +220,20 @@
     }
   }
 
-  // What is wider than the page can be scrolled by keyboard, too.
-  function reachable() {
-    for (const wide of all(".wide, pre")) {
-      if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
-      else wide.removeAttribute("tabindex");
-    }
-  }
-
   document.addEventListener("DOMContentLoaded", () => {
     document.addEventListener("click", (event) => {
-      const button = event.target.closest("[data-copy]");
-      if (button) copy(button);
+      const button = event.target.closest("[data-copy], .sort");
+      if (button) (button.matches(".sort") ? sort(button.parentElement) : copy(button));
+      else tell(event);
     });
-    window.addEventListener("resize", reachable);
-    document.addEventListener("toggle", reachable, true); // a table was unfolded
+    for (const kind of ["pointerover", "focusin"])
+      document.addEventListener(kind, (event) => {
+        const look = pointed(event.target);
+        if (look !== lit) highlight(look);
+      });
+    all("table").forEach(sortable);
     window.addEventListener("hashchange", fill);
     fill();
-    reachable();
     const section = document.querySelector("#timeline");
     const follows = section ? timeline(section) : () => true;
     const seconds = Number(document.body.dataset.reload);
