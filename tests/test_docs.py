@@ -55,25 +55,38 @@ def sections() -> Mapping[str, str]:
     return dict(zip(headings, parts[2::2], strict=True))
 
 
-def listed(text: str) -> list[list[list[str]]]:
-    """Return the tables of a text, each as its rows of cells, without headings."""
-    found = re.findall(r"^(?:\|.*\|\n)+", text, flags=re.MULTILINE)
+def listed(text: str) -> list[list[tuple[str, str, str]]]:
+    """Return the lists of a text, each as its items: name, type and meaning."""
+    found = re.findall(r"(?:^- `.*\n)+", text, flags=re.MULTILINE)
     return [
-        [
-            [re.sub(r"^`(\w+)`$", r"\1", cell.strip()) for cell in line[1:-1].split("|")]
-            for line in table.splitlines()[2:]
-        ]
-        for table in found
+        [(name, kind or "text", meaning) for name, kind, meaning in ITEM.findall(list_)] for list_ in found
     ]
 
 
-def described() -> dict[str, list[list[str]]]:
-    """Return the tables of the run database that the page describes: column, type and meaning."""
-    return {heading: listed(text)[0] for heading, text in sections().items() if "\nKey: " in text}
+ITEM = re.compile(r"^- `(\w+)`(?: \((\w+)\))?: (.+)$", flags=re.MULTILINE)
+
+
+def described() -> dict[str, list[tuple[str, str, str]]]:
+    """Return the columns of each table of the run database that the page describes."""
+    tables = {heading: listed(text) for heading, text in sections().items() if "\nKey: " in text}
+    columns = {heading: lists[0] if lists else [] for heading, lists in tables.items()}
+    (shared,) = listed(sections()["The run database"])
+    for heading, rows in columns.items():
+        mentioned = {name for name, _, _ in rows}
+        key = code(re.findall(r"^Key: (.*)$", sections()[heading], flags=re.MULTILINE)[0])
+        rows[:0] = [row for row in shared if row[0] in key and row[0] not in mentioned]
+    names = [name for name, _, _ in columns["calls"]]
+    columns["probe_answers"] += columns["calls"][names.index("tries") : names.index("arrived") + 1]
+    return columns
 
 
 def keys(heading: str, at: int = 0) -> list[str]:
-    return [key for key, _ in listed(sections()[heading])[at]]
+    return [name for name, _, _ in listed(sections()[heading])[at]]
+
+
+def meaning(heading: str, key: str) -> str:
+    (found,) = (meaning for name, _, meaning in listed(sections()[heading])[0] if name == key)
+    return found
 
 
 def code(text: str) -> list[str]:
@@ -120,7 +133,7 @@ def test_a_table_of_the_record_is_described_as_it_is_declared(name: str) -> None
     table, text = RECORD[name], sections()[name]
     assert text.strip().splitlines()[0] == f"{table.meaning[0].upper()}{table.meaning[1:]}."
     kinds = {column: "JSON" if kind == "json" else kind for column, kind in columns_of(table).items()}
-    rows = [(column, kind) for column, kind, _ in listed(text)[0]]
+    rows = [(column, kind) for column, kind, _ in described()[name]]
     assert rows == list(kinds.items())
 
 
@@ -138,7 +151,7 @@ def test_the_page_says_json_where_exports_write_json_values() -> None:
 def test_the_page_describes_what_run_prints(home: Path) -> None:
     document = told(home, "run", "mining", "--rounds", "1")
     assert set(keys("hobbes run --json")) == document.keys()
-    (line,) = [meaning for key, meaning in listed(sections()["hobbes run --json"])[0] if key == "failures"]
+    line = meaning("hobbes run --json", "failures")
     assert {name for name in code(line) if name != "taint_share"} == document["failures"].keys()
 
 
@@ -149,8 +162,7 @@ def test_the_page_describes_what_a_probe_prints(opened: Store, home: Path) -> No
     assert keys("hobbes probe RUN --json") == list(document) == list(told(home, "probe", "show", "p"))
     cell = told(home, "probe", "show", "p", "1", "recorded")
     assert keys("hobbes probe show PROBE SITUATION COLUMN --json") == list(cell)
-    (answers,) = (line for key, line in listed(sections()["hobbes probe RUN --json"])[0] if key == "cells")
-    assert set(code(answers)) == set(document["cells"][0])
+    assert set(code(meaning("hobbes probe RUN --json", "cells"))) == set(document["cells"][0])
 
 
 def test_the_page_describes_what_experiments_print(home: Path, tmp_path: Path) -> None:
@@ -199,8 +211,7 @@ def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch
     monkeypatch.setenv("MINI_KEY", "ü")  # no key has such a character, so no server is asked
     document = told(home, "doctor")
     assert keys("hobbes doctor --json") == list(document)
-    (line,) = [meaning for key, meaning in listed(sections()["hobbes doctor --json"])[0] if key == "models"]
-    assert code(line) == list(document["models"]["mini"])
+    assert code(meaning("hobbes doctor --json", "models")) == list(document["models"]["mini"])
     (model,) = told(home, "models").values()
     assert model.keys() - VALUES.keys() == set(keys("hobbes models --json")) - VALUES.keys()
     assert set(keys("hobbes models --json")) <= model.keys()
@@ -246,7 +257,8 @@ def test_each_link_leads_somewhere(page: Path) -> None:
 
 def commands(page: Path) -> list[list[str]]:
     """Return the words of each call of hobbes in a page's blocks of commands."""
-    blocks = re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    blocks = [block for language, block in fenced if not language]
     lines = [re.sub(r"'[^']*'|\"[^\"]*\"", "VALUE", line) for block in blocks for line in block.splitlines()]
     called = [re.split(r" +[#&|>]", line[at.end() :])[0] for line in lines for at in CALLED.finditer(line)]
     return [call.split() for call in called]
