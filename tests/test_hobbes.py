@@ -180,7 +180,7 @@ def test_a_run_outlives_the_variable_of_its_home(opened: Store) -> None:
 
 
 def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    played(opened, RunOptions("mining", name="first", values={"rounds": 10}))
+    played(opened, RunOptions("mining", name="village", values={"rounds": 10}))
     monkeypatch.setitem(os.environ, "HOBBES_HOME", str(home))
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert len(blocks) == 3
