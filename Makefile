@@ -1,4 +1,4 @@
-.PHONY: help demo test soak check record bench setup
+.PHONY: help demo test soak check record bench setup docs
 .DEFAULT_GOAL := help
 
 PY ?= python3
@@ -51,6 +51,11 @@ export NEXT
 
 record: $(READY) ## record the cassettes anew: the stand-in server, or OPENAI_BASE_URL and MODEL
 	@$(BIN)/python -m hobbes.wire.recorder
+
+docs: $(READY) ## build the documentation as a site, into site/
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@$(BIN)/zensical build --clean --strict
+	@$(BIN)/python -m hobbes.show.llms_texts
 
 bench: $(READY) ## measure speed, and say where the time goes
 	@$(BIN)/python -m benchmarks

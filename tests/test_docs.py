@@ -23,6 +23,7 @@ from hobbes.play.start import RunOptions
 from hobbes.play.step import PARTS, step
 from hobbes.probe.situations import Situation
 from hobbes.probe.versions import Tried
+from hobbes.show.llms_texts import write_texts
 from hobbes.show.prompt_edits import Edits, News, Probed
 from hobbes.store.home import Store
 from hobbes.store.record_views import VIEWS
@@ -286,6 +287,19 @@ def test_each_command_and_option_exists() -> None:
         options = {option for parameter in command.params for option in parameter.opts}
         unknown = {word for word in words if word.startswith("--")} - options
         assert not unknown, f"{page}: hobbes {name} has no {unknown}"
+
+
+def test_the_texts_for_language_models_have_each_page_of_the_site(tmp_path: Path) -> None:
+    for name in ("docs", "zensical.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    write_texts(tmp_path)
+    listed, full = (
+        (tmp_path / "site" / "llms.txt").read_text(),
+        (tmp_path / "site" / "llms-full.txt").read_text(),
+    )
+    for page in (page for page in PAGES if page.parent in {ROOT / "docs", ROOT / "docs" / "rules"}):
+        assert f"]({page.relative_to(ROOT / 'docs')}): " in listed, "the nav of zensical.toml names it"
+        assert page.read_text(encoding="utf-8") in full
 
 
 JOBS = ("README", "docs/start", "docs/read-why", "docs/change-a-sentence", "docs/pin-a-behaviour")
