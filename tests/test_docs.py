@@ -76,11 +76,15 @@ def described() -> dict[str, list[tuple[str, str, str]]]:
     (shared,) = listed(sections()["The run database"])
     for heading, rows in columns.items():
         mentioned = {name for name, _, _ in rows}
-        key = code(re.findall(r"^Key: (.*)$", sections()[heading], flags=re.MULTILINE)[0])
-        rows[:0] = [row for row in shared if row[0] in key and row[0] not in mentioned]
+        rows[:0] = [row for row in shared if row[0] in key_of(heading) and row[0] not in mentioned]
     names = [name for name, _, _ in columns["calls"]]
     columns["probe_answers"] += columns["calls"][names.index("tries") : names.index("arrived") + 1]
     return columns
+
+
+def key_of(table: str) -> list[str]:
+    """Return the columns of the key of a table, as the page names them."""
+    return code(re.findall(r"^Key: (.*)$", sections()[table], flags=re.MULTILINE)[0])
 
 
 def keys(heading: str, at: int = 0) -> list[str]:
@@ -109,26 +113,14 @@ def told(home: Path, *arguments: str) -> Any:
     return json.loads(result.stdout)
 
 
-def test_the_page_describes_the_tables_of_a_fresh_database_and_no_others(opened: Store) -> None:
-    there = {name for name in opened.db.table_names() if not name.startswith("_sqlite")}
-    assert described().keys() == there | set(opened.db.view_names())
-
-
-def test_the_page_describes_the_columns_of_each_table_and_no_others(opened: Store) -> None:
+def test_the_page_describes_the_tables_of_a_database_with_their_columns_and_keys(opened: Store) -> None:
+    tables = {name for name in opened.db.table_names() if not name.startswith("_sqlite")}
+    assert described().keys() == tables | set(opened.db.view_names())
     for name, rows in described().items():
-        columns = kinds_of(opened.db, name)
-        assert [column for column, _, _ in rows] == list(dict.fromkeys(column for column, _, _ in rows))
-        assert {column: TYPES[kind] for column, kind, _ in rows} == columns, name
-        assert all(meaning for _, _, meaning in rows), name
-
-
-def test_the_page_names_the_key_of_each_table(opened: Store) -> None:
-    for name in described():
-        (line,) = re.findall(r"^Key: (.*)$", sections()[name], flags=re.MULTILINE)
-        if name in RECORD:
-            assert code(line) == ["run", "turn", *RECORD[name].key], name
-        elif name in opened.db.table_names():
-            assert code(line) == opened.db.table(name).pks, name
+        assert {column: TYPES[kind] for column, kind, _ in rows} == kinds_of(opened.db, name), name
+        assert len({column for column, _, _ in rows}) == len(rows), name
+        primary = ["run", "turn", *RECORD[name].key] if name in RECORD else opened.db.table(name).pks
+        assert key_of(name) == primary, name
 
 
 @pytest.mark.parametrize("name", RECORD)
@@ -142,13 +134,9 @@ def test_a_table_of_the_record_is_described_as_it_is_declared(name: str) -> None
 
 def test_the_page_says_json_where_exports_write_json_values() -> None:
     exported = {name for name, _ in JSON_COLUMNS}
-    said = {
-        (name, column)
-        for name, rows in described().items()
-        for column, kind, _ in rows
-        if kind == "JSON" and name in exported
-    }
-    assert said - {("turns", "record")} == JSON_COLUMNS
+    columns = [(name, *row) for name, rows in described().items() for row in rows if name in exported]
+    found = {(name, column) for name, column, kind, _ in columns if kind == "JSON"}
+    assert found - {("turns", "record")} == JSON_COLUMNS
 
 
 def test_the_page_describes_what_run_prints(home: Path) -> None:
@@ -238,9 +226,6 @@ def test_the_page_describes_the_requests_and_replies_of_step() -> None:
     assert keys("hobbes step WORLD", 1) == list(step(WORLDS["mining"], {"answers": {}}))
 
 
-# Links and commands, on every page.
-
-
 def anchors(page: Path) -> set[str]:
     """Return the anchors that a page's headings have on GitHub."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -293,13 +278,17 @@ def test_the_texts_for_language_models_have_each_page_of_the_site(tmp_path: Path
     for name in ("docs", "zensical.toml"):
         (tmp_path / name).symlink_to(ROOT / name)
     write_texts(tmp_path)
-    listed, full = (
-        (tmp_path / "site" / "llms.txt").read_text(),
-        (tmp_path / "site" / "llms-full.txt").read_text(),
-    )
+    text = "".join((tmp_path / "site" / f"{name}.txt").read_text() for name in ("llms", "llms-full"))
     for page in (page for page in PAGES if page.parent in {ROOT / "docs", ROOT / "docs" / "rules"}):
-        assert f"]({page.relative_to(ROOT / 'docs')}): " in listed, "the nav of zensical.toml names it"
-        assert page.read_text(encoding="utf-8") in full
+        assert f"]({page.relative_to(ROOT / 'docs')}): " in text, "the nav of zensical.toml names it"
+        assert page.read_text(encoding="utf-8") in text
+
+
+def test_no_page_but_findings_has_more_than_three_thousand_words() -> None:
+    words = {
+        page.stem: len(page.read_text(encoding="utf-8").split()) for page in (ROOT / "docs").glob("*.md")
+    }
+    assert {page for page, count in words.items() if count > 3_000} <= {"findings"}
 
 
 JOBS = ("README", "docs/start", "docs/read-why", "docs/change-a-sentence", "docs/pin-a-behaviour")
