@@ -10,11 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 from hobbes.cli import app
-from hobbes.engine.answer import DECISIONS
+from hobbes.engine.answer import DECISIONS, FoundAs
 from hobbes.engine.record import sha256
+from hobbes.engine.turn import answer_fields
 from hobbes.errors import HobbesError
 from hobbes.experiment.experiment_file import read_experiment_file
 from hobbes.experiment.report import report
+from hobbes.nodes.reading import read
 from hobbes.prove.verification import faults
 from hobbes.store.home import Store, open_store
 
@@ -78,6 +80,16 @@ def test_all_games_are_kept_whole_and_those_of_earlier_rules_are_only_shown(pilo
             HobbesError, match="not resumed, replayed, verified or measured: it was recorded with"
         ):
             run.check_versions()
+
+
+def test_the_orders_before_one_brace_too_many_would_be_carried_out_today(pilot: Store) -> None:
+    (run, turn) = next(pilot.db.execute("select run, turn from calls where found_as = 'embedded'"))
+    found = pilot.runs.find(run)
+    (call,) = (call for call in pilot.calls.of_turn(run, turn) if call.found_as is FoundAs.EMBEDDED)
+    agent = call.address.agent
+    said = read(agent, call.reply, answer_fields(found.world, found.setting, agent)).said
+    assert said is not None
+    assert said.keys() == {"disband_mils", "money_grants", "cede_territories", "messages"}
 
 
 ANSWERED = re.compile(r"```\n\$ hobbes (.*?) --home pilot\n(.*?)```", re.DOTALL)
