@@ -1,4 +1,4 @@
-.PHONY: help demo test soak check record bench setup
+.PHONY: help demo test soak check record bench setup docs
 .DEFAULT_GOAL := help
 
 PY ?= python3
@@ -46,6 +46,11 @@ demo: $(BASE) ## show a broken promise of a language model, and play a run of sc
 
 record: $(READY) ## record the cassettes anew: the stand-in server, or OPENAI_BASE_URL and MODEL
 	@$(BIN)/python -m hobbes.wire.recorder
+
+docs: $(BASE) ## build the documentation as a site, into site/
+	@$(INSTALL) -e '.[docs]'
+	@$(BIN)/zensical build --clean --strict
+	@$(BIN)/python -m hobbes.show.llms_texts
 
 bench: $(READY) ## measure speed, and say where the time goes
 	@$(BIN)/python -m benchmarks

@@ -1,4 +1,4 @@
-"""Make the pictures of README.md and docs/start.md again: one run per world, its page and its board.
+"""Make the pictures of README.md and docs/pages.md again: one run per world, its page and its board.
 
 It needs Chromium. Scripted policies play the runs, so they are the same everywhere.
 """

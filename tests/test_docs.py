@@ -5,6 +5,8 @@ import json
 import re
 import shlex
 import subprocess
+import sys
+import tomllib
 from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -21,6 +23,7 @@ from hobbes.play.start import RunOptions
 from hobbes.play.step import PARTS, step
 from hobbes.probe.situations import Situation
 from hobbes.probe.versions import Tried
+from hobbes.show.llms_texts import write_texts
 from hobbes.show.prompt_edits import Edits, News, Probed
 from hobbes.store.home import Store
 from hobbes.store.record_views import VIEWS
@@ -55,25 +58,42 @@ def sections() -> Mapping[str, str]:
     return dict(zip(headings, parts[2::2], strict=True))
 
 
-def listed(text: str) -> list[list[list[str]]]:
-    """Return the tables of a text, each as its rows of cells, without headings."""
-    found = re.findall(r"^(?:\|.*\|\n)+", text, flags=re.MULTILINE)
+def listed(text: str) -> list[list[tuple[str, str, str]]]:
+    """Return the lists of a text, each as its items: name, type and meaning."""
+    found = re.findall(r"(?:^- `.*\n)+", text, flags=re.MULTILINE)
     return [
-        [
-            [re.sub(r"^`(\w+)`$", r"\1", cell.strip()) for cell in line[1:-1].split("|")]
-            for line in table.splitlines()[2:]
-        ]
-        for table in found
+        [(name, kind or "text", meaning) for name, kind, meaning in ITEM.findall(list_)] for list_ in found
     ]
 
 
-def described() -> dict[str, list[list[str]]]:
-    """Return the tables of the run database that the page describes: column, type and meaning."""
-    return {heading: listed(text)[0] for heading, text in sections().items() if "\nKey: " in text}
+ITEM = re.compile(r"^- `(\w+)`(?: \((\w+)\))?: (.+)$", flags=re.MULTILINE)
+
+
+def described() -> dict[str, list[tuple[str, str, str]]]:
+    """Return the columns of each table of the run database that the page describes."""
+    tables = {heading: listed(text) for heading, text in sections().items() if "\nKey: " in text}
+    columns = {heading: lists[0] if lists else [] for heading, lists in tables.items()}
+    (shared,) = listed(sections()["The run database"])
+    for heading, rows in columns.items():
+        mentioned = {name for name, _, _ in rows}
+        rows[:0] = [row for row in shared if row[0] in key_of(heading) and row[0] not in mentioned]
+    names = [name for name, _, _ in columns["calls"]]
+    columns["probe_answers"] += columns["calls"][names.index("tries") : names.index("arrived") + 1]
+    return columns
+
+
+def key_of(table: str) -> list[str]:
+    """Return the columns of the key of a table, as the page names them."""
+    return code(re.findall(r"^Key: (.*)$", sections()[table], flags=re.MULTILINE)[0])
 
 
 def keys(heading: str, at: int = 0) -> list[str]:
-    return [key for key, _ in listed(sections()[heading])[at]]
+    return [name for name, _, _ in listed(sections()[heading])[at]]
+
+
+def meaning(heading: str, key: str) -> str:
+    (found,) = (meaning for name, _, meaning in listed(sections()[heading])[0] if name == key)
+    return found
 
 
 def code(text: str) -> list[str]:
@@ -93,26 +113,14 @@ def told(home: Path, *arguments: str) -> Any:
     return json.loads(result.stdout)
 
 
-def test_the_page_describes_the_tables_of_a_fresh_database_and_no_others(opened: Store) -> None:
-    there = {name for name in opened.db.table_names() if not name.startswith("_sqlite")}
-    assert described().keys() == there | set(opened.db.view_names())
-
-
-def test_the_page_describes_the_columns_of_each_table_and_no_others(opened: Store) -> None:
+def test_the_page_describes_the_tables_of_a_database_with_their_columns_and_keys(opened: Store) -> None:
+    tables = {name for name in opened.db.table_names() if not name.startswith("_sqlite")}
+    assert described().keys() == tables | set(opened.db.view_names())
     for name, rows in described().items():
-        columns = kinds_of(opened.connection, name)
-        assert [column for column, _, _ in rows] == list(dict.fromkeys(column for column, _, _ in rows))
-        assert {column: TYPES[kind] for column, kind, _ in rows} == columns, name
-        assert all(meaning for _, _, meaning in rows), name
-
-
-def test_the_page_names_the_key_of_each_table(opened: Store) -> None:
-    for name in described():
-        (line,) = re.findall(r"^Key: (.*)$", sections()[name], flags=re.MULTILINE)
-        if name in RECORD:
-            assert code(line) == ["run", "turn", *RECORD[name].key], name
-        elif name in opened.db.table_names():
-            assert code(line) == opened.db.table(name).pks, name
+        assert {column: TYPES[kind] for column, kind, _ in rows} == kinds_of(opened.connection, name), name
+        assert len({column for column, _, _ in rows}) == len(rows), name
+        primary = ["run", "turn", *RECORD[name].key] if name in RECORD else opened.db.table(name).pks
+        assert key_of(name) == primary, name
 
 
 @pytest.mark.parametrize("name", RECORD)
@@ -120,25 +128,21 @@ def test_a_table_of_the_record_is_described_as_it_is_declared(name: str) -> None
     table, text = RECORD[name], sections()[name]
     assert text.strip().splitlines()[0] == f"{table.meaning[0].upper()}{table.meaning[1:]}."
     kinds = {column: "JSON" if kind == "json" else kind for column, kind in columns_of(table).items()}
-    rows = [(column, kind) for column, kind, _ in listed(text)[0]]
+    rows = [(column, kind) for column, kind, _ in described()[name]]
     assert rows == list(kinds.items())
 
 
 def test_the_page_says_json_where_exports_write_json_values() -> None:
     exported = {name for name, _ in JSON_COLUMNS}
-    said = {
-        (name, column)
-        for name, rows in described().items()
-        for column, kind, _ in rows
-        if kind == "JSON" and name in exported
-    }
-    assert said - {("turns", "record")} == JSON_COLUMNS
+    columns = [(name, *row) for name, rows in described().items() for row in rows if name in exported]
+    found = {(name, column) for name, column, kind, _ in columns if kind == "JSON"}
+    assert found - {("turns", "record")} == JSON_COLUMNS
 
 
 def test_the_page_describes_what_run_prints(home: Path) -> None:
     document = told(home, "run", "mining", "--rounds", "1")
     assert set(keys("hobbes run --json")) == document.keys()
-    (line,) = [meaning for key, meaning in listed(sections()["hobbes run --json"])[0] if key == "failures"]
+    line = meaning("hobbes run --json", "failures")
     assert {name for name in code(line) if name != "taint_share"} == document["failures"].keys()
 
 
@@ -149,8 +153,7 @@ def test_the_page_describes_what_a_probe_prints(opened: Store, home: Path) -> No
     assert keys("hobbes probe RUN --json") == list(document) == list(told(home, "probe", "show", "p"))
     cell = told(home, "probe", "show", "p", "1", "recorded")
     assert keys("hobbes probe show PROBE SITUATION COLUMN --json") == list(cell)
-    (answers,) = (line for key, line in listed(sections()["hobbes probe RUN --json"])[0] if key == "cells")
-    assert set(code(answers)) == set(document["cells"][0])
+    assert set(code(meaning("hobbes probe RUN --json", "cells"))) == set(document["cells"][0])
 
 
 def test_the_page_describes_what_experiments_print(home: Path, tmp_path: Path) -> None:
@@ -199,8 +202,7 @@ def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch
     monkeypatch.setenv("MINI_KEY", "ü")  # no key has such a character, so no server is asked
     document = told(home, "doctor")
     assert keys("hobbes doctor --json") == list(document)
-    (line,) = [meaning for key, meaning in listed(sections()["hobbes doctor --json"])[0] if key == "models"]
-    assert code(line) == list(document["models"]["mini"])
+    assert code(meaning("hobbes doctor --json", "models")) == list(document["models"]["mini"])
     (model,) = told(home, "models").values()
     assert model.keys() - VALUES.keys() == set(keys("hobbes models --json")) - VALUES.keys()
     assert set(keys("hobbes models --json")) <= model.keys()
@@ -224,9 +226,6 @@ def test_the_page_describes_the_requests_and_replies_of_step() -> None:
     assert keys("hobbes step WORLD", 1) == list(step(WORLDS["mining"], {"answers": {}}))
 
 
-# Links and commands, on every page.
-
-
 def anchors(page: Path) -> set[str]:
     """Return the anchors that a page's headings have on GitHub."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -244,10 +243,16 @@ def test_each_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(there), target
 
 
+def blocks(text: str) -> list[str]:
+    """Return the blocks of a page that name no language: those of commands."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    return [block for language, block in fenced if not language]
+
+
 def commands(page: Path) -> list[list[str]]:
     """Return the words of each call of hobbes in a page's blocks of commands."""
-    blocks = re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    lines = [re.sub(r"'[^']*'|\"[^\"]*\"", "VALUE", line) for block in blocks for line in block.splitlines()]
+    told = blocks(page.read_text(encoding="utf-8"))
+    lines = [re.sub(r"'[^']*'|\"[^\"]*\"", "VALUE", line) for block in told for line in block.splitlines()]
     called = [re.split(r" +[#&|>]", line[at.end() :])[0] for line in lines for at in CALLED.finditer(line)]
     return [call.split() for call in called]
 
@@ -269,25 +274,45 @@ def test_each_command_and_option_exists() -> None:
         assert not unknown, f"{page}: hobbes {name} has no {unknown}"
 
 
-def test_the_block_of_the_readme_about_a_prompt_runs_as_it_stands(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_texts_for_language_models_have_each_page_of_the_site(tmp_path: Path) -> None:
+    for name in ("docs", "zensical.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    write_texts(tmp_path)
+    text = "".join((tmp_path / "site" / f"{name}.txt").read_text() for name in ("llms", "llms-full"))
+    for page in (page for page in PAGES if page.parent in {ROOT / "docs", ROOT / "docs" / "rules"}):
+        assert f"]({page.relative_to(ROOT / 'docs')}): " in text, "the nav of zensical.toml names it"
+        assert page.read_text(encoding="utf-8") in text
+
+
+def test_no_page_but_findings_has_more_than_three_thousand_words() -> None:
+    words = {
+        page.stem: len(page.read_text(encoding="utf-8").split()) for page in (ROOT / "docs").glob("*.md")
+    }
+    assert {page for page, count in words.items() if count > 3_000} <= {"findings"}
+
+
+JOBS = ("README", "docs/start", "docs/read-why", "docs/change-a-sentence", "docs/pin-a-behaviour")
+
+
+@pytest.mark.parametrize("page", JOBS)
+def test_the_blocks_of_the_first_pages_run(
+    page: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But for the server's address, and for `watch`, which does not end."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = text.partition("## Try a prompt")[2].split("```\n")[1]
+    """But for commands that set up or do not end, the server's address, and the size of an experiment."""
+    text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    called, told = [], ""
+    for folder in ("prompts", "experiments"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    for file in re.findall(r"^```toml\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
+        short = file.replace("seeds = 20", "seeds = [14]").replace("rounds = 20", "rounds = 3")
+        (tmp_path / f"{tomllib.loads(file)['name']}.toml").write_text(short, encoding="utf-8")
     with in_thread(stand_in()) as base:
-        for line in block.splitlines():
-            program, *words = shlex.split(line, comments=True)
-            if program == "sed":
-                subprocess.run([program, *words], check=True)
-            elif program == "hobbes" and words[0] not in {"serve", "watch"}:
+        for line in "".join(blocks(text)).splitlines():
+            program, *words = shlex.split(line, comments=True) or [""]
+            if program == "hobbes" and words[0] not in {"serve", "view", "watch"}:
                 done = cli(*words, env={"OPENAI_BASE_URL": base})
-                assert done.exit_code == 0, line
-                told += done.stdout * (words[0] == "probe")
-                called.append(words[0])
-    assert called == ["run", "prompts", "probe", "probe", "probe", "fork"]
-    assert "{+Do not raid. +}Your objective" in told
-    assert re.search(r"\./reworded: raid in 0% of the answers, against [1-9][0-9]% in recorded", told)
-    assert "“I am told not to raid." in told
+                assert done.exit_code == 0, f"{line}\n{done.output}"
+            elif program in {"cp", "sed", "mkdir", "gunzip"}:
+                subprocess.run(line, shell=True, check=True)  # noqa: S602  the page's own line
+            elif program == "pytest":
+                subprocess.run([sys.executable, "-m", "pytest", *words], check=True)

@@ -124,8 +124,8 @@ def _cluster(address: str, jobs: int | None) -> Iterator[None]:
     except (OSError, RuntimeError, ValueError) as error:
         said = safe_line(str(error).rpartition("Error: ")[2])  # without the traceback of the other machine
         raise HobbesError(
-            f"--on {address}: there is no cluster to play on: {said}; see whether it runs, with "
-            f"Ray {ray.__version__} and Python {platform.python_version()}, or play without --on"
+            f"--on {address}: found no cluster: {said}; check that it runs, with "
+            f"Ray {ray.__version__} and Python {platform.python_version()}, or leave out --on"
         ) from error
     try:
         yield

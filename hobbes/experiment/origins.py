@@ -87,7 +87,7 @@ def _bases(store: Store, file: ExperimentFile, runs: list[Run]) -> tuple[list[Ba
         if turn is None:
             left_out.append(f"{name}: there is no {str(origin.turn).removeprefix(FIRST)} in it")
         elif turn > run.turns or run.world.over(state_before(store, run, turn)):
-            left_out.append(f"{name}: it was over, or had not come so far, before turn {turn}")
+            left_out.append(f"{name}: it did not reach turn {turn}")
         else:
             number = known.setdefault(run.id, max(known.values(), default=0) + 1)
             bases.append(Base(number=number, run=run.id, name=name, turn=turn))

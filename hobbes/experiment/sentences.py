@@ -25,7 +25,7 @@ def cautions(report: Report) -> Iterator[str]:
     if len(report.cells) < report.planned:
         yield (
             f"Played so far: {len(report.cells)} of {counted(report.planned, 'run')}. "
-            "These figures are not the last ones; do not stop early because of them."
+            "The figures will still change; do not stop early because of them."
         )
     for name, figures in report.arms.items():
         if figures.tainted:
@@ -39,11 +39,11 @@ def cautions(report: Report) -> Iterator[str]:
             )
     if not {*report.arms} - {report.baseline, NULL}:
         yield (
-            f"No arm is compared with {quoted(report.baseline)} but the null arm. It shows how far games "
-            "differ in which nothing was changed."
+            f"Only the null arm is compared with {quoted(report.baseline)}. It shows how far games differ "
+            "if nothing is changed."
         )
     yield from (
-        f"{quoted(arm)}: this claim is about one wording. `paraphrases` makes it one about several."
+        f"{quoted(arm)}: this claim is about one wording; `paraphrases` takes several."
         for arm in report.about_one
         if not is_same(report, arm)
     )
@@ -68,7 +68,7 @@ def _verdict(report: Report, one: Compared | Tested) -> str:
     if words == "no larger than":
         words, p = f"{words} {short(one.difference.margin)}", judged.p_margin_holm
     if judged.all_equal:
-        others = f"with only these, up to {most_unlike(n):.0%} of all pairs could still differ"
+        others = f"with so few, up to {most_unlike(n):.0%} of all pairs could still differ"
         return f"{words}: no difference in any of {counted(n, 'pair')}; {others}"
     if p is None:
         return words
@@ -80,7 +80,7 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
     judged, verdict = one.judged, one.verdict()
     if isinstance(one, Tested) and not one.exploratory:
         if report.extended:
-            yield "these are the figures of the planned seeds"
+            yield "figures of the planned seeds only"
         if not one.complete:
             yield "not all of the planned runs have been played"
     if judged.differs and judged.no_larger:
@@ -97,7 +97,7 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
         figures = f"{short(mean.mean)} (n {mean.n}, p {short(left.p_holm)})" if mean.n else "no pair is left"
         yield f"without {pairs} in which calls failed, {figures}"
     if report.may_be_failures(judged):
-        yield "it may be that of the failed calls"
+        yield "the failed calls may be the reason"
 
 
 def _why_nobody_can_tell(judged: Judged) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _why_nobody_can_tell(judged: Judged) -> Iterator[str]:
     if mean.n < judged.fewest:
         yield f"the test needs {judged.fewest} pairs or more"
     if (mean.low or 0) * (mean.high or 0) > 0:
-        yield "p decides, which is stricter than the interval"
+        yield "the verdict follows p, which is stricter than the interval"
 
 
 def compares(report: Report, one: Tested) -> str:

@@ -61,7 +61,7 @@ def _methods(report: Report) -> Iterator[Section]:
     )
     if report.origin:
         bases = [(str(one.number), one.name, str(one.turn)) for one in report.origin.bases]
-        words = ["All arms fork the same recorded runs, whose numbers stand in place of seeds."]
+        words = ["All arms fork the same recorded runs. The number of a run takes the place of a seed."]
         words += (f"Left out: {line}." for line in report.origin.left_out)
         yield Section("Where it begins", words, ("number", "run", "forked at turn"), bases)
     yield Section("How it was computed", list(_rules(report)))
@@ -111,33 +111,32 @@ def _failing(report: Report) -> Section:
 def _rules(report: Report) -> Iterator[str]:
     """Yield how the figures were computed. docs/experiments.md says more."""
     yield (
-        "A game is one value. A run is paired with the baseline's run of the same seed; a pair in which a "
-        "measure is undefined is left out. A 95% interval is Student's, made longer on the side of the "
-        "longer tail by Johnson's correction for skewness; that of a few values may reach beyond what the "
-        "measure can be, such as below 0. p is the larger one of two: that of the "
-        f"permutation test that flips signs, which counts all flips up to {MAX_EXACT} pairs and "
-        f"{RANDOM_FLIPS:,} random ones of more, and that at which the interval ends at 0. "
-        "docs/calibration.md says how often both are right."
+        "Each run counts as one value, and is compared with the baseline's run of the same seed. Pairs in "
+        "which a measure is undefined are left out. A 95% interval is Student's, longer on the side of the "
+        "longer tail by Johnson's correction for skewness; with few values it may include impossible ones, "
+        "such as a share below 0. p is the larger of two: that of a permutation test that flips signs (all "
+        f"flips of up to {MAX_EXACT} pairs, {RANDOM_FLIPS:,} random ones of more), and that at which the "
+        "interval ends at 0. docs/calibration.md says how often both are right."
     )
     yield (
-        "Holm's method corrects p for all arms and measures that are compared, and for the planned "
-        "hypotheses among themselves. Intervals, and shares of the baseline, are not corrected: an interval "
-        "may leave out 0 where p, which decides, finds nothing. The effect is the mean divided by the "
+        "Holm's method corrects p for all arms and measures that are compared, and separately for the "
+        "planned hypotheses. Intervals and shares of the baseline are not corrected, so an interval may "
+        "exclude 0 although p finds nothing; the verdict follows p. The effect is the mean divided by the "
         "standard deviation of the differences. `found in 80%` is the smallest difference that so many pairs "
-        "find in 80% of simulated experiments. If you need more seeds, plan a new experiment: the p of one "
-        "that was extended after a look is wrong more often than it says."
+        "find in 80% of simulated experiments. If you need more seeds, plan a new experiment: if you add "
+        "them after you have seen results, p is wrong more often than it says."
     )
     if any(one.judged.wordings for one in report.differences):
         yield (
-            "Wordings are a sample of those that might have been used. Where an arm has several, the "
-            "interval is the widest of three, and p the largest: over games, over wordings, and over both "
-            "(Clark's min F')."
+            "Wordings are a sample of all that might have been used. If an arm has several, the interval "
+            "is the widest, and p the largest, of three: over games, over wordings, and over both (Clark's "
+            "min F')."
         )
     if report.rules.margins:
         yield (
-            "A difference is called no larger than the margin, the smallest difference that matters, if two "
-            "one-sided tests at 0.05, corrected by Holm's method, say so (TOST) and there are as many pairs "
-            "as are needed to find a difference, which are not all equal."
+            "A difference is called no larger than the margin (the smallest difference that matters) if two "
+            "one-sided tests at 0.05 say so, corrected by Holm's method (TOST). This takes as many pairs as "
+            "finding a difference does, and they must not all be equal."
         )
 
 

@@ -33,7 +33,7 @@ def said(store: Store) -> str:
 
 RISING: list[float | None] = [1.0, 2.0, 3.0, 4.0, 5.0]
 
-STRICTER = "p decides, which is stricter than the interval"
+STRICTER = "the verdict follows p, which is stricter than the interval"
 """What stands beside an interval that leaves out 0 where nobody can tell."""
 
 SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
@@ -137,7 +137,7 @@ def test_pairs_that_are_all_equal_are_called_so_and_show_nothing_of_others(opene
     """Six equal pairs are no evidence against a fraction of games that collapse."""
     made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
     planned(opened, smallest={"output": 0.2}, hypothesis=[hypothesis("two")])
-    told = "no difference in any of 8 pairs; with only these, up to 37% of all pairs could still differ"
+    told = "no difference in any of 8 pairs; with so few, up to 37% of all pairs could still differ"
     assert said(opened) == f"two is higher: cannot tell: {told}"
     found = report(opened, "made")
     (tested,), (compared,) = found.hypotheses, found.differences
@@ -248,7 +248,7 @@ def test_the_damaged_file_of_an_experiment_is_named(stored: str | None, opened: 
 
 def test_an_experiment_of_one_arm_says_what_its_null_arm_is_for(opened: Store) -> None:
     made_up(opened, {"one": [1.0, 2.0] * 4, "null": [1.0, 2.0] * 4})
-    assert said(opened).startswith("No arm is compared with “one” but the null arm.")
+    assert said(opened).startswith("Only the null arm is compared with “one”.")
 
 
 def hypothesis(arm: str, direction: str = "higher", **more: Any) -> dict[str, Any]:
@@ -404,7 +404,7 @@ def test_seeds_that_were_added_stand_beside_every_p_and_decide_no_planned_hypoth
     found = report(opened, "made")
     (one,) = found.hypotheses
     assert (one.difference.mean.n, one.verdict()) == (6, "cannot tell")
-    assert verdict_in_words(found, one) == "cannot tell, p 0.344; these are the figures of the planned seeds"
+    assert verdict_in_words(found, one) == "cannot tell, p 0.344; figures of the planned seeds only"
     assert found.differences[0].exploratory
     page = report_document(opened, found).markdown()
     for row in [line for line in page.splitlines() if line.startswith("| up | output | 8 |")]:
@@ -484,7 +484,7 @@ def test_failed_calls_are_told_by_arm_and_a_difference_that_may_be_theirs_is_cal
     assert up.difference is not None
     assert up.difference.mean.mean == pytest.approx(5 / 80)
     assert "without the 5 pairs in which calls failed, 10.2 (n 3, p 0.25)" in said(opened)
-    assert said(opened).endswith("; it may be that of the failed calls")
+    assert said(opened).endswith("; the failed calls may be the reason")
     assert "| up | 8 | 5 | 72 | 3 | 5 | 6.25% |" in report_document(opened, found).markdown()
 
 

@@ -146,7 +146,6 @@ def test_a_person_who_observes_is_asked_in_the_graph_of_a_run(opened: Store, hom
 def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = mining(opened)
     page = (Path(__file__).parents[2] / "docs" / "langgraph.md").read_text(encoding="utf-8")
-    assert len(page.split()) <= 1_500
     monkeypatch.chdir(home.parent)
     home.rename(home.parent / ".hobbes")
 

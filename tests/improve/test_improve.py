@@ -23,7 +23,7 @@ from hobbes.store.probe_tables import answers_of, probe_named
 from tests.conftest import Cli
 from tests.proposer import CURE, FALSE, NOISY, PROPOSER, USELESS, situations, village, written
 from tests.small_runs import played
-from tests.test_docs import code, keys, listed, sections
+from tests.test_docs import code, keys, meaning
 
 
 @pytest.fixture(autouse=True)
@@ -74,8 +74,7 @@ def test_the_value_of_an_answer_is_that_of_its_turn_with_the_others_as_recorded(
     baseline, *_ = found["candidates"]
     heading = "hobbes improve FILE --json"
     assert keys(heading) == list(found)
-    (candidates,) = (line for key, line in listed(sections()[heading])[0] if key == "candidates")
-    assert set(code(candidates)) == set(baseline)
+    assert set(code(meaning(heading, "candidates"))) == set(baseline)
     attacks = [
         {agent: intent["action"] == "attack" for agent, intent in turn.record.to_json()["intents"].items()}
         for turn in opened.turns.of(run)

@@ -93,11 +93,11 @@ def test_the_orders_before_one_brace_too_many_would_be_carried_out_today(pilot: 
 
 
 ANSWERED = re.compile(r"```\n\$ hobbes (.*?) --home pilot\n(.*?)```", re.DOTALL)
-"""A command of docs/pages.md on the pilot, and the beginning of what it prints."""
+"""A command of docs/read-why.md on the pilot, and the beginning of what it prints."""
 
 
 def test_what_the_page_prints_is_printed_as_the_page_says(pilot: Store) -> None:
-    questions = ANSWERED.findall((ROOT / "docs/pages.md").read_text(encoding="utf-8"))
+    questions = ANSWERED.findall((ROOT / "docs/read-why.md").read_text(encoding="utf-8"))
     assert len(questions) == 5
     for command, answer in questions:
         words = [*shlex.split(command), "--home", str(pilot.home)]

@@ -432,12 +432,3 @@ def test_a_run_whose_prompts_have_changed_is_refused(
     error = cli("make-test", run.id, "--turns", "0", "--name", "story", "--to", str(tmp_path)).exception
     assert isinstance(error, HobbesError)
     assert "does not play as recorded now (turn 0, miner-01: prompt)" in str(error)
-
-
-def test_json_names_the_files(opened: Store, cli: Cli, tmp_path: Path) -> None:
-    run = mining(opened)
-    told = json.loads(
-        cli("make-test", "last", "--turns", "1-2", "--name", "a", "--to", str(tmp_path), "--json").stdout
-    )
-    paths = {"test": str(tmp_path / "test_a.py"), "cassette": str(tmp_path / "a.json")}
-    assert told == {"run": run.id, "turns": [1, 2], **paths}
