@@ -275,7 +275,8 @@ def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
     act, and come to an end. What is cut off at the end are the texts and ratings of the reflection.
     docs/models.md#schemas-of-answers says so.
     """
-    schema, bounded = world.action(setting).model_json_schema(), world.bounds(setting)
+    schema = world.action(setting).model_json_schema()
+    bounded: Mapping[str, Any] = world.bounds(setting)
     plain, bounds, reflection = schema["properties"], bounded["properties"], (*TEXTS, *REPORTS)
     acts = [name for name in {**bounds, **plain} if name not in reflection]
     fields = {
