@@ -15,7 +15,7 @@ from tests.play.test_models import table, write
 
 pytestmark = pytest.mark.soak
 
-HELD = 'response_format = "json_schema"\nmax_tokens = 400\nparallel = 4'
+HELD = 'response_format = "json_schema"\nmax_tokens = 400\nparallel = 4\nprice = { input = 0, output = 0 }'
 
 
 @pytest.fixture
