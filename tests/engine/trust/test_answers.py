@@ -103,6 +103,15 @@ def schema_of(agents: str, **config: Any) -> Any:
     return TRUST.action(make_setting(TRUST, list(agents), 1, config)).model_json_schema()
 
 
+def test_the_schema_names_every_field_and_action() -> None:
+    properties = schema_of("abc", alliances=[["a", "b"]])["properties"]
+    assert properties["action"]["enum"] == [*KINDS]
+    assert {"target", "amount", "reason", "keeps_word_report", "aggressor_report"} <= {*properties}
+    assert next(iter(properties)) == "reasoning"
+    all_on = schema_of("abc", messages="all", alliances="declared")["properties"]
+    assert {*all_on} - {*properties} == {"messages", "alliances"}
+
+
 def test_a_schema_has_neither_send_nor_words_where_nobody_can_use_them() -> None:
     schema = schema_of("abc")
     assert schema["properties"]["action"]["enum"] == [kind for kind in KINDS if kind != "send"]
