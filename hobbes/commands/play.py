@@ -178,11 +178,11 @@ def serve(
     Example: hobbes serve --port 8765, then
     OPENAI_BASE_URL=http://127.0.0.1:8765/v1 hobbes run mining --model openai:policy/guided
     """
-    if gguf is not None:
+    if gguf is None:
+        from hobbes.wire.stand_in import listen
+
+        listen(host, port, delay)
+    else:
         from hobbes.wire.local_model import serve_model
 
         serve_model(gguf, host, port)
-        return
-    from hobbes.wire.stand_in import listen
-
-    listen(host, port, delay)

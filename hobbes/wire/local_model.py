@@ -1,7 +1,4 @@
-"""A language model on this machine: a GGUF file, served by llama.cpp's own server for chat completions.
-
-The server comes with xllamacpp, the extra `local`, and needs no compiler.
-"""
+"""A language model on this machine: a GGUF file, served by llama.cpp's own server (the extra `local`)."""
 
 import os
 import re
