@@ -38,8 +38,11 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 RESPONSES = f"{PlayerKind.CHAT}-responses"
 """How the spec of a chat model begins that is asked by the Responses API."""
 
+OF_CHAT: Mapping[str, type] = {"temperature": float, "max_tokens": int, "response_format": str}
+"""The parameters that a spec may give a chat model, with their types; a models file has more."""
+
 SPEC = re.compile(
-    r"openai(?P<responses>-responses)?:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
+    rf"openai(?P<responses>-responses)?:(?P<model>\S+?)(?P<parameters>([?&]({'|'.join(OF_CHAT)})=[\w.]+)*)"
     r"|(?P<person>human)"
     r"|policy:(?P<policy>[^?&\s]+)(?P<given>([?&]\w+=[\w.-]+)*)"
     r"|python:(?P<python>[^?&]+:\w+)(?P<settings>([?&](timeout|rng)=[\w.-]+)*)"
@@ -90,7 +93,7 @@ class Players(Protocol):
 class Spec:
     """A parsed player spec.
 
-    It is `openai:NAME?temperature=0.5&max_tokens=800`, the same beginning with `openai-responses:`,
+    It is `openai:NAME?temperature=0.5&max_tokens=800&response_format=json_schema`, or `openai-responses:` so,
     `policy:NAME?noise=0.1&tremble=0.2&rng=NAME` with the policy's own parameters,
     `python:FILE.py:NAME?timeout=60&rng=NAME` (nodes/python_player.py), `human`,
     or a name of a models file.
@@ -206,22 +209,20 @@ def with_rng(spec: str, name: str) -> str:
     """
     if not (is_program(spec) or is_stand_in(spec)):
         return spec
-    policy, *parameters = re.split(r"(?=[?&](?:temperature|max_tokens)=)", spec, maxsplit=1)
+    policy, *parameters = re.split(rf"(?=[?&](?:{'|'.join(OF_CHAT)})=)", spec, maxsplit=1)
     policy = without_rng(policy)
     return f"{policy}{'&' if '?' in policy else '?'}rng={name}{''.join(parameters)}"
 
 
 def _with_parameters(model: str, api: str, text: str) -> ModelSettings:
     """Return the settings that a spec says. Raise ValueError if a parameter is malformed or out of range."""
-    given: dict[str, float] = {}
     try:
-        for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", text):
-            given[name] = float(value) if name == "temperature" else int(value)
+        given = {name: OF_CHAT[name](value) for name, value in re.findall(r"[?&](\w+)=([\w.]+)", text)}
         return ModelSettings.model_validate({"model": model, "api": api, **given})
     except ValueError as error:
         raise ValueError(
             f"{text[1:]}: temperature must be a number from 0 to {MAX_TEMPERATURE}, "
-            "max_tokens a whole number of at least 1"
+            "max_tokens a whole number of at least 1, response_format json_object, json_schema or none"
         ) from error
 
 

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -194,15 +195,21 @@ def answer(
 def serve(
     host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8765,
-    delay: Annotated[float, typer.Option(min=0, help="how many seconds each answer takes")] = 0.0,
+    delay: Annotated[float, typer.Option(min=0, help="how many seconds each answer of a policy takes")] = 0.0,
+    gguf: Annotated[Path | None, typer.Option(metavar="FILE", help="the language model that answers")] = None,
 ) -> None:
-    """Run the stand-in server for chat completions.
+    """Run a server for chat completions on this machine.
 
-    Scripted policies answer the requests.
+    Scripted policies answer the requests or, with --gguf, a language model. For that, install hobbes[local].
 
     Example: hobbes serve --port 8765, then
     OPENAI_BASE_URL=http://127.0.0.1:8765/v1 hobbes run mining --model openai:policy/guided
     """
-    from hobbes.wire.stand_in import listen
+    if gguf is None:
+        from hobbes.wire.stand_in import listen
 
-    listen(host, port, delay)
+        listen(host, port, delay)
+    else:
+        from hobbes.wire.local_model import serve_model
+
+        serve_model(gguf, host, port)

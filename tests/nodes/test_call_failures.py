@@ -418,6 +418,7 @@ def test_a_message_with_an_unknown_finish_reason_is_not_repaired(
             {"max_tokens": 800, "temperature": 0.0},
         ),
         ("openai:policy/guided?noise=0.1&max_tokens=9", "policy/guided?noise=0.1", {"max_tokens": 9}),
+        ("openai:qwen3:8b?response_format=json_schema", "qwen3:8b", {"response_format": "json_schema"}),
     ],
 )
 def test_a_model_spec_may_have_parameters(spec: str, name: str, parameters: dict[str, Any]) -> None:
@@ -427,7 +428,7 @@ def test_a_model_spec_may_have_parameters(spec: str, name: str, parameters: dict
 
 
 @pytest.mark.parametrize(
-    "spec", ["openai:m?temperature=3", "openai:m?max_tokens=0", "openai:m?max_tokens=1.5"]
+    "spec", [f"openai:m?{wrong}" for wrong in ("temperature=3", "max_tokens=0", "response_format=xml")]
 )
 def test_parameters_out_of_range_are_refused(spec: str) -> None:
     with pytest.raises(ValueError, match="max_tokens"):

@@ -182,10 +182,6 @@ def test_a_body_that_is_too_long_is_recorded_in_bounded_memory_and_plays_as_the_
     assert now["digest"] == recorded["digest"]
 
 
-def test_without_a_base_url_the_source_is_the_stand_in() -> None:
-    assert source_of(None) == STAND_IN
-
-
 def test_a_cassette_is_played_without_waiting(
     tmp_path: Path, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:

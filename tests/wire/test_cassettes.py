@@ -38,7 +38,7 @@ from tests.conftest import Cli
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
-CASSETTES = sorted((ROOT / "cassettes").glob("*.yaml"))
+CASSETTES = sorted((ROOT / "cassettes").rglob("*.yaml"))
 SMALL = 'world = "mining"\nagents = 2\nrounds = 2\nmodel = "openai:policy/guided"\n'
 
 
@@ -99,7 +99,7 @@ def test_the_tests_in_the_docs_pass(pytester: pytest.Pytester, monkeypatch: pyte
 
 
 def test_every_run_file_has_a_cassette_that_names_its_source() -> None:
-    assert [cassette_of(file) for file in sorted((ROOT / "cassettes").glob("*.toml"))] == CASSETTES
+    assert [cassette_of(file) for file in sorted((ROOT / "cassettes").rglob("*.toml"))] == CASSETTES
     assert all(read_description(path)["source"] for path in CASSETTES)
 
 
