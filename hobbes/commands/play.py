@@ -59,11 +59,15 @@ def demo(home: options.Home = options.HOME) -> None:
     unpack_recorded(recorded)
     with options.open_home(recorded) as store:
         show_broken_promise(store)
-        pages = store.command("view")
+        effect, pages = store.command("probe", "show", "effect"), store.command("view")
     with options.open_home(home, writes=True) as store:
         play_and_show(store)
         test = store.command("make-test", "last", "--turns", "1-3", "--name", "raids")
-    say(f"\nRead why the language models did so:  {pages}\nPin turns of the run just played:       {test}")
+    say(
+        f"\nWhat one sentence of a prompt changed:  {effect}"
+        f"\nWhy the language models did so:         {pages}"
+        f"\nPin turns of the run just played:       {test}"
+    )
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)

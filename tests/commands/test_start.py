@@ -105,7 +105,7 @@ def test_the_demo_shows_a_broken_promise_and_a_run_and_ends_with_commands_that_c
     )
     assert promise < deed < printed.index("●01 ■02 guided")
     commands = [line.partition(": ")[2].strip() for line in printed.rpartition("\n\n")[2].splitlines()]
-    assert [shlex.split(command)[1] for command in commands] == ["view", "make-test"]
+    assert [shlex.split(command)[1] for command in commands] == ["probe", "view", "make-test"]
     monkeypatch.chdir(tmp_path)
     for command in commands:
         assert cli(*shlex.split(command.replace(" view", " runs"))[1:]).exit_code == 0, command
