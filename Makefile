@@ -24,7 +24,7 @@ $(BASE): pyproject.toml constraints.txt
 	@touch $(BASE)
 
 $(READY): $(BASE)
-	@echo "adding what the tests need: about 105 packages, 1 GB (half a minute or so)"
+	@echo "adding what the tests need: about 130 packages, 1 GB (half a minute or so)"
 	@$(INSTALL) -e '.[dev]'
 	@touch $(READY)
 
