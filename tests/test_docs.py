@@ -310,7 +310,7 @@ def test_the_blocks_of_the_first_pages_run(
         for line in "".join(blocks(text)).splitlines():
             program, *words = shlex.split(line, comments=True) or [""]
             if program == "hobbes" and words[0] not in {"serve", "view", "watch"}:
-                done = cli(*words, env={"OPENAI_BASE_URL": base})
+                done = cli(*words, env={"OPENAI_BASE_URL": base, "HOBBES_HOME": ".hobbes"})
                 assert done.exit_code == 0, f"{line}\n{done.output}"
             elif program in {"cp", "sed", "mkdir", "gunzip"}:
                 subprocess.run(line, shell=True, check=True)  # noqa: S602  the page's own line

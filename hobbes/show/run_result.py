@@ -132,6 +132,8 @@ def _show_result(store: Store, played: Run, *, asks: bool = False) -> None:
         return
     looks = looks_in(store, run)
     show_headline(run, headline(store, run))
+    for model, notes in store.figures.left_out(run.id).items():
+        OUT.print(plain(f"{model} was asked {'; '.join(notes)}"))
     show_sentences(story_of(store, run, looks), looks)
     OUT.print()
     show_board(store, run, looks)

@@ -15,7 +15,7 @@ from hobbes.store.home import Store, open_store
 
 ROOT = Path(__file__).parents[2]
 STUDY = ROOT / "experiments" / "study"
-CLAIMS = ("| Misses end", "| gain, often", "| Talk changes", "| efficiency, talking")
+CLAIMS = ("| Misses end", "| gain, “often”", "| Talk changes", "| efficiency, “talking”")
 """How the rows of the tables on the page begin."""
 
 
@@ -48,6 +48,14 @@ def test_the_games_are_as_they_were_recorded_and_those_of_earlier_rules_are_only
         else:
             with pytest.raises(HobbesError, match="recorded with trust rules 3, and this hobbes has"):
                 run.check_versions()
+
+
+def test_the_finding_of_others_that_was_played_is_reported_as_its_page_says(tmp_path: Path) -> None:
+    games = ROOT / "experiments" / "published" / "runs.db.gz"
+    (tmp_path / "runs.db").write_bytes(gzip.decompress(games.read_bytes()))
+    with open_store(tmp_path) as opened:
+        told = report_document(opened, report(opened, "published-horizon")).markdown()
+    assert "no difference in any of 8 pairs; with so few, up to 37% of all pairs could still differ" in told
 
 
 def _ids(study: Store) -> list[str]:

@@ -32,7 +32,7 @@ NOBODY = 65534
 def one_line(done: "CompletedProcess[str]", told: str) -> None:
     """Check that a command said in one line what is wrong."""
     assert done.returncode == 1, done.stderr
-    (line,) = [line for line in done.stderr.splitlines() if not re.match("run [-0-9a-f]+$", line)]
+    (line,) = [line for line in done.stderr.splitlines() if not re.match("run [-0-9a-z]+$", line)]
     assert re.match(f"hobbes: .*{told}", line), line
 
 
