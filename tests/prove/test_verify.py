@@ -1,10 +1,11 @@
 """What `hobbes verify` finds: each tampering is carried out with sqlite3 on a copy of a finished run.
 
-The tables FOUND and NOT_FOUND are those of docs/verify.md.
+The tables FOUND and NOT_FOUND are those of docs/verify/.
 """
 # ruff: noqa: S608  tampering is done in SQL
 
 import asyncio
+import csv
 import json
 import re
 import shutil
@@ -43,8 +44,6 @@ from tests.play.test_observer import game, granting_all, on
 from tests.play.test_second_question import UNREADABLE, answering
 from tests.small_experiment import FILE, play_all, written
 from tests.small_runs import SMALL, go, mining, played
-
-PAGE = ROOT / "docs" / "verify.md"
 
 NOTHING = "nothing"
 """What verify says of a run that verifies."""
@@ -113,13 +112,13 @@ Change = str | Callable[[Copy], object]
 """SQL statements, or what a tamperer does."""
 
 
-def rows(table: str) -> dict[str, str]:
-    """Return a table of the page without its head: what is changed, and what is said of it."""
-    pairs = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
-    return dict(pairs[2:])
+def changes(name: str) -> dict[str, str]:
+    """Return what is changed and what is said of it, from a table beside the page."""
+    with (ROOT / "docs" / "verify" / name).open(encoding="utf-8", newline="") as file:
+        return dict([*csv.reader(file)][1:])
 
 
-SAYS, SAYS_NOTHING = map(rows, re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+SAYS, SAYS_NOTHING = changes("found.csv"), changes("not_found.csv")
 """What verify says first of a change that it finds, and why it does not find another; … is anything."""
 
 
