@@ -27,14 +27,7 @@ from tenacity import (
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.telling import counted
-from hobbes.nodes.dialects import (
-    FILTERED,
-    NO_MODEL,
-    OVERFLOW,
-    OVERLOADED,
-    QUOTA,
-    outcome_of_finish,
-)
+from hobbes.nodes.dialects import FILTERED, NO_MODEL, OVERFLOW, OVERLOADED, QUOTA, outcome_of_finish
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.secrecy import MAX_SEARCHED_LENGTH, safe_line
 

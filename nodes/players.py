@@ -117,13 +117,7 @@ class Spec:
     def speak(self, policies: Policies, view: JsonObject, rng: RngStream) -> str:
         """Return the text that the scripted policy of this spec answers with."""
         return speak(
-            policies,
-            self.name,
-            self.noise,
-            view,
-            rng,
-            tremble=self.tremble,
-            parameters=self.parameters,
+            policies, self.name, self.noise, view, rng, tremble=self.tremble, parameters=self.parameters
         )
 
 

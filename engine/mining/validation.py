@@ -10,15 +10,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel
 
 from hobbes.engine.chance import chance
-from hobbes.engine.mining.actions import (
-    KINDS,
-    Action,
-    Element,
-    Kind,
-    action_model,
-    as_action,
-    elements_of,
-)
+from hobbes.engine.mining.actions import KINDS, Action, Element, Kind, action_model, as_action, elements_of
 from hobbes.engine.mining.state import Cell, MiningConfig, State
 from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.reflection import Reflection, bounded_reflection, fields_of, reflect

@@ -10,13 +10,7 @@ from hobbes.engine.measures import work_out
 from hobbes.engine.turn import TurnRecord
 from hobbes.errors import HaltedRunError, HobbesError
 from hobbes.graphs.ring import Node, ring
-from hobbes.graphs.run import (
-    Checkpoints,
-    WaitingError,
-    open_checkpoints,
-    play_run,
-    remove_checkpoints,
-)
+from hobbes.graphs.run import Checkpoints, WaitingError, open_checkpoints, play_run, remove_checkpoints
 from hobbes.nodes.caps import Budget, Meter
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Reply
