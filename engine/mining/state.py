@@ -322,10 +322,7 @@ CODEC = StateCodec(State, load)
 
 
 def _check_shape(state: State) -> None:
-    """Raise ValueError if a state from outside does not fit its setting.
-
-    Source: docs/rules/mining.md#states-from-outside.
-    """
+    """Raise ValueError if a state from outside does not fit its setting."""
     shape = (state.config.cols,) * state.config.rows
     for name, grid in (
         ("owners", state.owners),

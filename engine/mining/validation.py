@@ -258,19 +258,13 @@ def _rationalize(
 
 
 def _cost(kind: Kind, element: Json) -> int:
-    """Return what a removed action would have cost, or 1 if it cannot be read.
-
-    Source: docs/rules/mining.md#fault-policy.
-    """
+    """Return what a removed action would have cost, or 1 if it cannot be read."""
     action = as_action(kind, element)
     return 1 if action is None else action.stamina
 
 
 def _legal(state: State, agent: str, budget: int, taken: list[Action]) -> Iterator[Action]:
-    """Yield the legal actions within the budget that the plan does not have yet, row by row.
-
-    Source: docs/rules/mining.md#fault-policy.
-    """
+    """Yield the legal actions within the budget that the plan does not have yet, row by row."""
     seen = {(action.kind, action.cell) for action in taken}
     if budget < 1:
         return
@@ -303,10 +297,7 @@ def _messages(state: State, findings: Findings, said: Json) -> tuple[str, dict[s
 
 
 def _private(state: State, findings: Findings, to: str, said: Json) -> str:
-    """Return the text of a private message, or nothing if it is rejected.
-
-    Source: docs/rules/mining.md#private-messages.
-    """
+    """Return the text of a private message, or nothing if it is rejected."""
     if to == findings.agent or to not in state.setting.agents:
         findings.drop("rule", "mining/message/unknown-agent", {"message": {to: said}})
         return ""

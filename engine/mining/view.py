@@ -180,10 +180,7 @@ def largest_of(plots_held: Mapping[str, int]) -> list[str]:
 
 
 def _largest(state: State) -> list[Json]:
-    """Return the largest landholders, each with its border plots.
-
-    Source: docs/rules/mining.md#largest-landholder.
-    """
+    """Return the largest landholders, each with its border plots."""
     rows, cols, held = state.config.rows, state.config.cols, state.holdings
     return [
         {"agent": agent, "border": [list(cell) for cell in border_of(held[agent], rows, cols)]}

@@ -344,8 +344,6 @@ class _Reports:
     """Keeps the reports that stand, and the state in which each rater last gave its own.
 
     A report that stood before the first turn counts as given in it.
-
-    Source: docs/rules/nations.md#calibration.
     """
 
     first: State

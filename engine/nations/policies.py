@@ -426,10 +426,7 @@ def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) 
 
 
 def _random_orders(sight: Sight, rng: RngStream) -> dict[str, Any]:
-    """Return a random legal order of each kind that the agent can give, as far as its view tells.
-
-    Source: docs/rules/nations.md#tremble.
-    """
+    """Return a random legal order of each kind that the agent can give, as far as its view tells."""
     orders: dict[str, Any] = {
         "purchase_mils": rng.below(
             sight.spendable // sight.constant("c_mil_purchase_price") + 1, "tremble/purchase"

@@ -303,10 +303,7 @@ def _check_names(setting: Setting[NationsConfig]) -> None:
 
 
 def _check_owned_once(territories: Iterable[str]) -> None:
-    """Raise ValueError if a territory has two owners.
-
-    Source: docs/rules/nations.md#refused-settings.
-    """
+    """Raise ValueError if a territory has two owners."""
     twice = sorted(t for t, owners in Counter(territories).items() if owners > 1)
     if twice:
         raise ValueError(f"territories: {', '.join(twice)} named twice; each has one owner")

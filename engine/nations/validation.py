@@ -185,10 +185,7 @@ def _known_fields(findings: Findings, answer: JsonObject, fields: Collection[str
 
 
 def _read_field(findings: Findings, said: JsonObject, name: str, shape: Shape[T]) -> T | None:
-    """Return a field that has its shape; else reject it and return None, which stands for its default.
-
-    Source: docs/rules/nations.md#wrong-shape.
-    """
+    """Return a field that has its shape; else reject it and return None, which stands for its default."""
     if name not in said:
         return None
     value = shape(said[name])
@@ -202,10 +199,7 @@ def _count(findings: Findings, said: JsonObject, name: str) -> int:
 
 
 def _cut_to_maximum(findings: Findings, name: str, number: int) -> int:
-    """Cut a number to `MAX_NUMBER`, with a correction.
-
-    Source: docs/rules/nations.md#large-numbers.
-    """
+    """Cut a number to `MAX_NUMBER`, with a correction."""
     if number > MAX_NUMBER:
         findings.mend("rule", "nations/too-large", {name: number}, {name: MAX_NUMBER})
     return min(number, MAX_NUMBER)

@@ -155,10 +155,7 @@ def beg(sight: Sight, why: str) -> Move:
 
 
 def _aim(sight: Sight, action: str, target: str | None, why: str) -> Move:
-    """Return an action at a target; if there is no target, beg, because nothing else brings sats.
-
-    Source: docs/rules/trust.md#partner.
-    """
+    """Return an action at a target; if there is no target, beg, because nothing else brings sats."""
     if target is None:
         return beg(sight, "Nobody is left to meet.")
     return {"action": action, "target": target, "reasoning": why}
@@ -285,10 +282,7 @@ def opportunist(sight: Sight, _: RngStream) -> Move:
 
 
 def _expected_payoff(sight: Sight, mine: str, theirs: str) -> int:
-    """Return the expected payoff of an action against another, misses included, in sats times 10,000.
-
-    Source: docs/rules/trust.md#opportunist.
-    """
+    """Return the expected payoff of an action against another, misses included, in sats times 10,000."""
     return sum(
         my_chance * their_chance * _payoff(sight, my_deed, their_deed)
         for my_deed, my_chance in _outcomes(mine)
@@ -388,10 +382,7 @@ def _words_to_others(sight: Sight, move: Move) -> JsonObject:
 
 
 def _words_on_alliances(sight: Sight, proposed: Sequence[Sequence[str]]) -> dict[str, str]:
-    """Leave allies that attacked in the last round, accept every proposal, and propose to a partner.
-
-    Source: docs/rules/trust.md#words-of-a-policy.
-    """
+    """Leave allies that attacked in the last round, accept every proposal, and propose to a partner."""
     allies = sight.view["allies"]
     teams = sight.view.get("teams", {})
     own = teams.get(sight.me, sight.me)
@@ -438,10 +429,7 @@ Source: docs/rules/trust.md#notes-of-a-policy.
 
 
 def _ratings(sight: Sight, report: str) -> Iterator[tuple[str, int]]:
-    """Yield each opponent and its new rating: its old one, plus the change for its last action.
-
-    Source: docs/rules/trust.md#notes-of-a-policy.
-    """
+    """Yield each opponent and its new rating: its old one, plus the change for its last action."""
     first_rating, changes = RATING_CHANGES[report]
     before = sight.memory.get(report, {})
     seen = {} if sight.last is None else sight.last["others"]

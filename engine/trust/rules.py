@@ -209,10 +209,7 @@ def most(sats: Mapping[str, int], together: Collection[frozenset[str]]) -> End:
 
 
 def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Event]:
-    """Yield the events of a round: deeds, words, alliances, shocks, deaths, and the end of the game.
-
-    Source: docs/rules/trust.md#events, docs/rules/trust.md#final-standing.
-    """
+    """Yield the events of a round: deeds, words, alliances, shocks, deaths, and the end of the game."""
     for deed in play.deeds.values():
         yield from _slips(deed)
         yield _deed_event(play, after, deed, clones)

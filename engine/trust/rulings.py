@@ -285,10 +285,7 @@ def _rulings_field(findings: Findings, answer: JsonObject | None) -> Mapping[str
 
 
 def _read_one_ruling(findings: Findings, request: Mapping[str, Any], said: Json) -> Ruling:
-    """Read one ruling: a whole number from 0 to the amount asked, and a reason; else the request is declined.
-
-    Source: docs/rules/trust.md#reading-a-ruling.
-    """
+    """Read one ruling: a whole number from 0 to the amount asked, and a reason; else nothing is granted."""
     unit = request["unit"]
     if said is None:
         findings.drop("schema", "observer/no-ruling", {unit: None}, "counts as declined")

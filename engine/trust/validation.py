@@ -219,10 +219,7 @@ def _order(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> 
 
 
 def _only_opponent(state: State, agent: str) -> str | None:
-    """Return the target of a unit that named none: its opponent, if it has exactly one.
-
-    Source: docs/rules/trust.md#target.
-    """
+    """Return the target of a unit that named none: its opponent, if it has exactly one."""
     opponents = state.opponents(agent)
     return opponents[0] if len(opponents) == 1 else None
 
