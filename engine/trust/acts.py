@@ -7,7 +7,7 @@ Source: docs/rules/trust.md#simultaneous-actions, docs/rules/trust.md#payoffs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from hobbes.engine.chance import happens
 from hobbes.engine.record import Draw
@@ -214,9 +214,7 @@ def high_fives_mostly(play: Play, unit: Unit) -> bool:
     return 2 * (len(earlier) + (play.deeds[unit.id].did == "high_five")) > rounds
 
 
-Act: TypeAlias = Callable[[Play], Iterator[Effect]]
-
-ACTS: Mapping[Kind, Act] = {
+ACTS: Mapping[Kind, Callable[[Play], Iterator[Effect]]] = {
     "high_five": high_fives,
     "attack": attacks,
     "block": blocks,

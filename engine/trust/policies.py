@@ -123,9 +123,6 @@ class Sight:
 Move = dict[str, Any]
 """An action and the reasoning behind it."""
 
-Definition = Callable[[Sight, RngStream], Move]
-"""How a policy chooses its action."""
-
 
 def high_five(sight: Sight, why: str) -> Move:
     """Return a high five at the partner, or a request if nobody is left."""
@@ -505,7 +502,7 @@ def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) 
     return {**random(Sight(view), rng, "tremble/"), **other_fields}
 
 
-DEFINITIONS: Mapping[str, Definition] = {
+DEFINITIONS: Mapping[str, Callable[[Sight, RngStream], Move]] = {
     "always-high-five": always_high_five,
     "always-attack": always_attack,
     "always-block": always_block,

@@ -295,10 +295,7 @@ CODES: Mapping[str, str] = {
 }
 """What the codes of a unit's answer mean. Source: docs/rules/trust.md#rejected-actions."""
 
-Check = Callable[[State, str, Order], str | None]
-"""One check of an action: the code of the rejection, or None if the action passes."""
-
-CHECKS: Mapping[Kind, tuple[Check, ...]] = {
+CHECKS: Mapping[Kind, tuple[Callable[[State, str, Order], str | None], ...]] = {
     "high_five": (_there,),
     "attack": (_there, _no_ally),
     "block": (),
@@ -307,7 +304,7 @@ CHECKS: Mapping[Kind, tuple[Check, ...]] = {
     "replicate": (_replicable, _at_threshold),
     "send": (_there, _ally, _amount, _affordable),
 }
-"""The checks of each action, in order; the first that fails names the code of the rejection.
+"""The checks of each action, in order: each returns the code of a rejection, or None if the action passes.
 
 Source: docs/rules/trust.md#rejected-actions.
 """
