@@ -310,11 +310,7 @@ ENDINGS: Formulas[TrustTurn] = {
 Source: docs/rules/trust.md#endings.
 """
 
-OF_RUNS: Formulas[TrustTurn] = {
-    **ENDINGS,
-    "spirals": spirals,
-    "longest_spiral": longest_spiral,
-}
+OF_RUNS: Formulas[TrustTurn] = {**ENDINGS, "spirals": spirals, "longest_spiral": longest_spiral}
 """The figures that only a whole run has. Source: docs/rules/trust.md#scopes-of-measures."""
 
 UNITS: Mapping[str, str] = {

@@ -156,11 +156,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
 
 
 async def _play_on(
-    store: Store,
-    run: Run,
-    nodes: dict[str, Node],
-    on_turn: OnTurn,
-    shared: Checkpoints | None = None,
+    store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn, shared: Checkpoints | None = None
 ) -> TurnState:
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
     opened = nullcontext(shared) if shared else open_checkpoints(store.home / CHECKPOINTS)

@@ -160,10 +160,7 @@ def _create_tables(db: "Database") -> None:
         foreign_keys=RUN,
     )
     db.table("reported").create(
-        {
-            "run": str,
-            **dict.fromkeys(("winners", "measures", "over_time", "ratings"), str),
-        },
+        {"run": str, **dict.fromkeys(("winners", "measures", "over_time", "ratings"), str)},
         pk="run",
         strict=True,
         foreign_keys=RUN,
