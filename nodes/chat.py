@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import aiohttp
 import httpx2
@@ -143,10 +143,6 @@ class ChatModel(ChatOpenAI):
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise openai.APIResponseValidationError(response, response.text) from error
         return ChatResult(generations=[ChatGeneration(message=message)])
-
-    def _generate(self, *_: object, **__: object) -> NoReturn:
-        """Raise NotImplementedError: only the asynchronous client has our guards."""
-        raise NotImplementedError("ask this model by ainvoke")
 
 
 class ResponseTooLongError(openai.OpenAIError):

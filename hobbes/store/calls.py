@@ -95,10 +95,6 @@ class Decision(NamedTuple):
         return self.outcome not in DECISIONS
 
 
-OUTCOMES = frozenset(Outcome)
-"""The outcomes that there are."""
-
-
 def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
     """Return two counts by turn: of all decisions, and of the failed calls among them."""
     decided, failed = Counter[int](), Counter[int]()
@@ -249,7 +245,7 @@ class Calls:
         """
         for _, *row in self._connection.execute(DECIDING, [run, *sorted(DECISIONS)]):
             decision = Decision(*row)
-            if decision.outcome not in OUTCOMES:
+            if decision.outcome not in {*Outcome}:
                 problem = f"the column calls.outcome is damaged: there is no outcome {decision.outcome!r}"
                 raise damage_error(run, f", turn {decision.turn}", problem)
             yield decision

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -74,20 +74,6 @@ def test_a_message_is_kept_by_langgraphs_own_serializer_without_a_word(
     stock = JsonPlusSerializer()
     assert stock.loads_typed(stock.dumps_typed(message)) == message
     assert caplog.messages == []
-
-
-def test_it_uses_no_client_without_our_guards() -> None:
-    with pytest.raises(ValidationError, match="http_async_client"):
-        ChatModel(model="m", api_key=SecretStr("none"))  # type: ignore[call-arg]
-
-    async def ask(model: ChatModel) -> None:
-        for unguarded in (model.invoke, lambda text: [*model.stream(text)]):
-            with pytest.raises(NotImplementedError, match="ainvoke"):
-                unguarded("hi")
-
-    with served() as (base, bodies):
-        asked(base, ask)
-    assert bodies == []
 
 
 def test_a_stream_is_the_whole_answer() -> None:
