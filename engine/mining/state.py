@@ -28,10 +28,7 @@ Stamina = Annotated[int, Field(ge=0, le=1000)]
 
 
 class GoldMines(BaseModel):
-    """Uneven land: `plots` gold mines give `multiplier` gold per stamina, and all other plots give 1.
-
-    Source: docs/rules/mining.md#uneven-land.
-    """
+    """Uneven land: `plots` gold mines give `multiplier` gold per stamina, and all other plots give 1."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 

@@ -119,10 +119,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
 
 
 def model_for(config: MiningConfig) -> type[BaseModel]:
-    """Return the model of an answer under these settings.
-
-    Source: docs/rules/mining.md#answer-fields.
-    """
+    """Return the model of an answer under these settings."""
     return action_model(communication=config.communication, private=config.private_messages)
 
 
@@ -131,8 +128,6 @@ def bounds(setting: Setting[MiningConfig]) -> JsonObject:
 
     A list has at most as many actions as a round has stamina or, if that rises, as there are plots: the most
     stamina would tell how many rounds there are.
-
-    Source: docs/rules/mining.md#answer-fields.
     """
     config = setting.config
     plots, text = config.rows * config.cols, text_of(config.message_limit)
@@ -314,9 +309,6 @@ def as_answer(action: Action) -> dict[str, Json]:
 
 
 def acts(intent: Intent) -> tuple[str, ...]:
-    """Return the kinds of action in an intent, each once.
-
-    Source: docs/rules/mining.md#step-0-checking-an-answer.
-    """
+    """Return the kinds of action in an intent, each once."""
     done = {action.kind for action in intent.actions}
     return tuple(kind for kind in KINDS if kind in done)

@@ -158,10 +158,7 @@ def core_of(held: Mapping[Cell, int], rows: int, cols: int) -> tuple[Cell, ...]:
 
 
 def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
-    """Return an agent's core plots.
-
-    Source: docs/rules/mining.md#core-plots.
-    """
+    """Return an agent's core plots."""
     held = {cell: state.held[cell] for cell in state.holdings[agent]}
     return core_of(held, state.config.rows, state.config.cols)
 

@@ -27,10 +27,7 @@ Source: docs/rules/nations.md#how-policies-rate.
 
 @dataclass(frozen=True)
 class Sight:
-    """A view, with the questions that a policy asks of it.
-
-    Source: docs/rules/nations.md#what-a-policy-reads.
-    """
+    """A view, with the questions that a policy asks of it."""
 
     view: Mapping[str, Any]
 

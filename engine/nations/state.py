@@ -89,10 +89,7 @@ class BadActor(BaseModel):
 
 
 class NationsConfig(Config):
-    """Every treatment of the nations world.
-
-    Source: docs/rules/nations.md#refused-settings.
-    """
+    """Every treatment of the nations world."""
 
     rounds: int = Field(50, ge=1, le=100_000, description="turns to play")
     constants: Annotated[Constants, WrapValidator(_naming_each)] = Field(

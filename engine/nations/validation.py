@@ -83,10 +83,7 @@ Source: docs/rules/nations.md#missing-answers, docs/rules/nations.md#failed-call
 
 
 def acts(intent: Intent) -> tuple[str, ...]:
-    """Return whether a decision attacks, grants, cedes, and how it changes the army.
-
-    Source: docs/rules/nations.md#action-fields.
-    """
+    """Return whether a decision attacks, grants, cedes, and how it changes the army."""
     grants = any(amount for _, amount in intent.money_grants) or any(n for *_, n in intent.resource_grants)
     done = {
         "attack": any(intent.attacks.values()),
@@ -108,10 +105,7 @@ def action(setting: Setting[NationsConfig]) -> type[BaseModel]:
 
 
 def bounds(setting: Setting[NationsConfig]) -> JsonObject:
-    """Return the JSON schema of an answer with the bounds of a setting.
-
-    Source: docs/rules/nations.md#action-fields.
-    """
+    """Return the JSON schema of an answer with the bounds of a setting."""
     agents = setting.agents
     count: JsonObject = {"type": "integer", "minimum": 0}
     land = [territory for held in starting_territories(setting).values() for territory in held]

@@ -83,19 +83,13 @@ class Sight:
 
     @cached_property
     def grudges(self) -> list[str]:
-        """The living opponents that ever attacked this unit: those of last round and those in its notes.
-
-        Source: docs/rules/trust.md#grudger.
-        """
+        """The living opponents that ever attacked this unit: those of last round and those in its notes."""
         notes = str(self.memory.get("notes", ""))
         attackers = self.attackers()
         return [other for other in self.opponents if other in attackers or f'"{other}"' in notes]
 
     def richest(self, units: Sequence[str]) -> str | None:
-        """Return the unit with the most sats; among equals, the first by name.
-
-        Source: docs/rules/trust.md#partner.
-        """
+        """Return the unit with the most sats; among equals, the first by name."""
         if len(units) < 2:  # noqa: PLR2004  there is no choice
             return units[0] if units else None
         return min(units, key=lambda unit: (-self.sats[unit], unit))
@@ -138,8 +132,6 @@ def beg(sight: Sight, why: str) -> Move:
     """Return a request for what the unit lacks to the threshold, at most `MAX_REQUEST` sats at a time.
 
     Where nobody can replicate, it is a request for `MAX_REQUEST` sats.
-
-    Source: docs/rules/trust.md#beggar.
     """
     sats = sight.view["sats"]
     have = f"I have {sats} {'sat' if sats == 1 else 'sats'}"

@@ -144,10 +144,7 @@ def multiply(play: Play, units: Collection[Unit]) -> dict[str, Unit]:
 
 
 def clone_name(team: str, taken: Collection[str]) -> str:
-    """Return the name of a team's next unit, with the first free number: `unit-a-2` for `unit-a`.
-
-    Source: docs/rules/trust.md#new-units.
-    """
+    """Return the name of a team's next unit, with the first free number: `unit-a-2` for `unit-a`."""
     number = 2
     while f"{team}-{number}" in taken:
         number += 1

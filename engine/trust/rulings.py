@@ -166,10 +166,7 @@ def _numbers(observer: str) -> tuple[int | None, int]:
 
 
 def budget_left(state: State) -> int | None:
-    """Return the sats that the observer can still grant in this game; None if it has no budget.
-
-    Source: docs/rules/trust.md#budget.
-    """
+    """Return the sats that the observer can still grant in this game; None if it has no budget."""
     budget = budget_of(state.config)
     return None if budget is None else max(0, budget - sum(unit.granted for unit in state.units))
 

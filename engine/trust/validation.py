@@ -69,10 +69,7 @@ Source: docs/rules/trust.md#default-action, docs/rules/trust.md#settings-of-ever
 
 
 def acts(intent: Intent) -> tuple[str, ...]:
-    """Return the action that a unit chose, and that action with its target; none if it chose nothing.
-
-    Source: docs/rules/trust.md#default-action.
-    """
+    """Return the action that a unit chose, and that action with its target; none if it chose nothing."""
     if not intent.chosen:
         return ()
     return (intent.action, f"{intent.action} {intent.target}") if intent.target else (intent.action,)
@@ -114,8 +111,6 @@ def bounds(setting: Setting[TrustConfig]) -> JsonObject:
     """Return the JSON schema of an answer with the bounds of a setting.
 
     Where units are born, their names cannot be known before.
-
-    Source: docs/rules/trust.md#schema-of-an-answer.
     """
     config = setting.config
     units = None if config.replication and config.victory == "team" else setting.agents
