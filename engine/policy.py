@@ -125,58 +125,25 @@ def spoiled_reflections(agent: str) -> tuple[JsonObject, ...]:
     )
 
 
-def _cut_off(text: str) -> str:
-    return text[: len(text) * 2 // 3]
-
-
-def _in_prose(text: str) -> str:
-    return f"Here is what I will do this turn:\n{text}\nI hope this works out."
-
-
-def _in_fences(text: str) -> str:
-    return f"```json\n{text}\n```"
-
-
-def _after_thinking(text: str) -> str:
-    return f"<think>Shall I? {{No}}. Or yes?</think>{text}"
-
-
-def _with_a_draft(text: str) -> str:
-    return f'A draft: {{"reasoning": "to be written"}}. My answer: {text}'
-
-
-def _said_twice(text: str) -> str:
-    return f'{{"reasoning": "first thought", {text[1:]}' if text != "{}" else text
-
-
-def _with_half_a_character(text: str) -> str:
-    return text.replace('"reasoning": "', '"reasoning": "\\ud83d ', 1)
-
-
-def _with_endless_numbers(text: str) -> str:
-    return (
-        f'{{"confidence": NaN, "stakes": 1e999, "budget": {"9" * 401}, {text[1:]}' if text != "{}" else text
-    )
-
-
-def _nested_deep(text: str) -> str:
-    return '{"plan":' * 40 + text + "}" * 40
-
-
-def _in_prose_only(_: str) -> str:
-    return "I will take what is mine and leave the rest in peace."
-
-
 SPOILED_TEXTS: tuple[Callable[[str], str], ...] = (
-    _cut_off,
-    _in_prose,
-    _in_fences,
-    _after_thinking,
-    _with_a_draft,
-    _said_twice,
-    _with_half_a_character,
-    _with_endless_numbers,
-    _nested_deep,
-    _in_prose_only,
+    lambda text: text[: len(text) * 2 // 3],
+    lambda text: f"Here is what I will do this turn:\n{text}\nI hope this works out.",
+    lambda text: f"```json\n{text}\n```",
+    lambda text: f"<think>Shall I? {{No}}. Or yes?</think>{text}",
+    lambda text: f'A draft: {{"reasoning": "to be written"}}. My answer: {text}',
+    lambda text: _begun(text, '"reasoning": "first thought"'),
+    lambda text: text.replace('"reasoning": "', '"reasoning": "\\ud83d ', 1),
+    lambda text: _begun(text, f'"confidence": NaN, "stakes": 1e999, "budget": {"9" * 401}'),
+    lambda text: '{"plan":' * 40 + text + "}" * 40,
+    lambda _: "I will take what is mine and leave the rest in peace.",
 )
-"""The ways in which a model might damage the text of an answer, one of which is picked."""
+"""The ways in which a model might damage the text of an answer, one of which is picked.
+
+It is cut off, in prose, in fences, after a thought, or after a draft; a key is said twice, a character is
+half, numbers never end, objects are nested deep, or there is prose alone.
+"""
+
+
+def _begun(text: str, fields: str) -> str:
+    """Return the text of an answer with further fields at its beginning, if it has any."""
+    return f"{{{fields}, {text[1:]}" if text != "{}" else text

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
@@ -66,6 +66,13 @@ def bounded_reflection(rated: Collection[str] | None) -> dict[str, JsonObject]:
     report = by_name(rated, number_of(MIN_RATING, MAX_RATING))
     texts = {**dict.fromkeys(TEXTS, text_of(TEXT_LIMIT)), "reasoning": text_of(BRIEF)}
     return {**texts, **dict.fromkeys(REPORTS, report)}
+
+
+def with_fields(answer: type[BaseModel], names: Collection[str], **changed: Any) -> type[BaseModel]:  # noqa: ANN401  as pydantic declares fields
+    """Return the model of an answer that has only these fields, of which some are `changed`."""
+    kept = {name: (field.annotation, field) for name, field in answer.model_fields.items() if name in names}
+    fields: dict[str, Any] = {**kept, **changed}
+    return create_model(answer.__name__, __config__=answer.model_config, __doc__=answer.__doc__, **fields)
 
 
 @cache

@@ -60,10 +60,7 @@ class Checkpoints:
 def create_checkpoints(path: Path) -> None:
     """Create the checkpoint database if there is none. Raise sqlite3.DatabaseError if it is damaged."""
     # SQLite does not wait for another process that switches the same new file to WAL mode.
-    with (
-        FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS),
-        closing(connect(path)) as first,
-    ):
+    with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS), closing(connect(path)) as first:
         first.execute("PRAGMA journal_mode=WAL")
 
 

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
+from http import HTTPStatus
 from math import inf
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -27,14 +28,7 @@ from tenacity import (
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.telling import counted
-from hobbes.nodes.dialects import (
-    FILTERED,
-    NO_MODEL,
-    OVERFLOW,
-    OVERLOADED,
-    QUOTA,
-    outcome_of_finish,
-)
+from hobbes.nodes.dialects import FILTERED, NO_MODEL, OVERFLOW, OVERLOADED, QUOTA, outcome_of_finish
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.secrecy import MAX_SEARCHED_LENGTH, safe_line
 
@@ -71,9 +65,6 @@ ABOUT_THE_REQUEST = frozenset({400, 413, 422})
 
 Before the provider's first answer these may concern every request too, such as a missing billing address.
 """
-
-RATE_LIMITED = 429
-"""The status of a server that wants fewer requests."""
 
 CONTEXT_OVERFLOW = "context overflow"
 """How the message of a prompt that is too long begins."""
@@ -314,7 +305,7 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
         no_model = any(NO_MODEL.search(word) for word in (*names, text))
         one_request = status in ABOUT_THE_REQUEST and not no_model
         return TryFailedError(message, about="request" if one_request else "refusal")
-    waits = status == RATE_LIMITED or bool(names & OVERLOADED)
+    waits = status == HTTPStatus.TOO_MANY_REQUESTS or bool(names & OVERLOADED)
     pause = retry_after(headers)
     if pause is not None and pause >= WORTH_TELLING:
         message = f"asks to wait {pause:.0f} s: {message}"

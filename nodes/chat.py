@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any, Literal, NoReturn, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import aiohttp
 import httpx2
@@ -23,7 +23,7 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.engine.record import Drop
@@ -94,43 +94,6 @@ OWN_HEADERS = frozenset(
 )
 """All headers that a server with a base URL of its own is sent."""
 
-SENT_FIELDS = (
-    "frequency_penalty",
-    "logit_bias",
-    "max_tokens",
-    "presence_penalty",
-    "reasoning_effort",
-    "seed",
-    "service_tier",
-    "stop",
-    "store",
-    "temperature",
-    "top_p",
-)
-"""The fields of ChatOpenAI that are sent under their own names if they are set."""
-
-REFUSED_FIELDS = (
-    "context_management",
-    "disabled_params",
-    "include",
-    "include_response_headers",
-    "logprobs",
-    "n",
-    "output_version",
-    "prompt_cache_options",
-    "reasoning",
-    "stream_chunk_timeout",
-    "stream_usage",
-    "streaming",
-    "top_logprobs",
-    "truncation",
-    "use_previous_response_id",
-    "verbosity",
-)
-"""The fields of ChatOpenAI that ChatModel would ignore: it neither sends nor reads what they mean."""
-
-NO_TOOLS = "this model answers in text; ask langchain_openai.ChatOpenAI for tools and structured output"
-
 Hook: TypeAlias = Callable[[httpx2.Request], Awaitable[None]]
 """Sees a request before it is sent."""
 
@@ -141,21 +104,11 @@ class ChatModel(ChatOpenAI):
     ChatOpenAI drops the fields in which most servers send reasoning. It also checks each request against
     openai's types, parses the response into a pydantic model, dumps that again, and switches to a thread to
     read it. So the methods are replaced that LangChain gives to chat models for asking their servers.
+    `ChatPlayer` alone makes one, and says with each call what is sent; of its own fields nothing is.
     """
 
     http_async_client: "PlainClient" = Field(exclude=True)
     disable_streaming: bool | Literal["tool_calling"] = True  # a stream would be another way to a server
-
-    @model_validator(mode="after")
-    def _ignore_no_field(self) -> Self:
-        ignored = sorted(
-            name for name in self.model_fields_set.intersection(REFUSED_FIELDS) if getattr(self, name)
-        )
-        if ignored:
-            raise ValueError(
-                f"ChatModel ignores {' and '.join(ignored)}; leave it out, or give it in extra_body"
-            )
-        return self
 
     async def _agenerate(
         self,
@@ -166,19 +119,16 @@ class ChatModel(ChatOpenAI):
     ) -> ChatResult:
         """Return the answer to messages. Raise openai.OpenAIError if there is none.
 
-        The options are parameters of the request. `extra_body` and `extra_headers` mean what they mean to
-        ChatOpenAI, and `mark` marks the end of the first message for a cache.
+        `extra_body` and `extra_headers` mean what they mean to ChatOpenAI, and `mark` marks the end of the
+        first message for a cache.
         """
-        del run_manager  # there is nothing to stream
-        extra, headers, mark = (options.pop(name, {}) for name in ("extra_body", "extra_headers", "mark"))
+        del stop, run_manager  # no words stop an answer, and there is nothing to stream
+        extra, headers, mark = (options.get(name, {}) for name in ("extra_body", "extra_headers", "mark"))
         texts: Any = convert_to_openai_messages(messages)  # a list, as `messages` is one
         if mark:
             kind = "input_text" if self.use_responses_api else "text"
             texts[0]["content"] = [{"type": kind, "text": texts[0]["content"], **mark}]
-        own = {name: value for name in SENT_FIELDS if (value := getattr(self, name)) is not None}
-        words = {"stop": stop} if stop else {}
-        request = {"messages": texts, "model": self.model_name, "stream": False}
-        body = {**request, **own, **self.model_kwargs, **(self.extra_body or {}), **words, **options, **extra}
+        body = {"messages": texts, "model": self.model_name, "stream": False, **extra}
         responses = self.use_responses_api
         response = await self.root_async_client.post(
             "/responses" if responses else "/chat/completions",
@@ -193,18 +143,6 @@ class ChatModel(ChatOpenAI):
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise openai.APIResponseValidationError(response, response.text) from error
         return ChatResult(generations=[ChatGeneration(message=message)])
-
-    def _generate(self, *_: object, **__: object) -> NoReturn:
-        """Raise NotImplementedError: only the asynchronous client has our guards."""
-        raise NotImplementedError("ask this model by ainvoke")
-
-    def bind_tools(self, *_: object, **__: object) -> NoReturn:
-        """Raise NotImplementedError: calls of tools are kept as a note on the answer only."""
-        raise NotImplementedError(NO_TOOLS)
-
-    def with_structured_output(self, *_: object, **__: object) -> NoReturn:
-        """Raise NotImplementedError: agents' answers are read by hobbes, which loses no field of theirs."""
-        raise NotImplementedError(NO_TOOLS)
 
 
 class ResponseTooLongError(openai.OpenAIError):

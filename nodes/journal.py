@@ -4,6 +4,7 @@ A call is kept before its answer is used. Resume, replay, fork and trace all rea
 call that was answered is not sent again. The nodes know this protocol only; the run database implements it.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
@@ -48,6 +49,11 @@ def is_program(spec: str) -> bool:
     from the turn before.
     """
     return spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.PYTHON}:"))
+
+
+def without_rng(spec: str) -> str:
+    """Return a spec without the name of its program's random numbers."""
+    return re.sub(r"(\?)rng=[\w-]+&|[?&]rng=[\w-]+", r"\1", spec)
 
 
 def no_prompts(specs: Iterable[str]) -> str:

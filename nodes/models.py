@@ -19,14 +19,8 @@ if TYPE_CHECKING:
 MAX_TEMPERATURE = 2
 """The highest temperature that the chat-completions protocol allows."""
 
-TIMEOUT = 600.0
-"""How many seconds one try may take, unless the settings say otherwise: reasoning models take minutes."""
-
 AT_ONCE = 100
 """How many requests to one model may be under way at the same time, unless the settings say otherwise."""
-
-PORTS = range(1, 2**16)
-"""The valid port numbers."""
 
 OPENAI = "https://api.openai.com/v1"
 """OpenAI's own server, which is asked if neither the settings nor OPENAI_BASE_URL name another."""
@@ -83,8 +77,8 @@ class ModelSettings(_Strict):
     """Parameters without which a run stops, if the server refuses one."""
     cache: bool = False
     """Whether the system text is marked, so that the provider keeps it in its cache."""
-    timeout: float = Field(TIMEOUT, gt=0)
-    """How many seconds one try may take."""
+    timeout: float = Field(600.0, gt=0)
+    """How many seconds one try may take: reasoning models take minutes."""
     parallel: Limit = AT_ONCE
     """How many requests may be under way at the same time."""
     calls_per_minute: Limit | None = None
@@ -187,7 +181,7 @@ def url_of(text: str) -> "httpx2.URL":
         address = httpx2.URL(text)
     except (httpx2.InvalidURL, ValueError):
         raise ValueError(wrong) from None
-    is_port = address.port is None or address.port in PORTS
+    is_port = address.port is None or 0 < address.port < 2**16
     somewhere = address.scheme in {"http", "https"} and address.host and is_port
     if text and (not somewhere or any(character.isspace() for character in text)):
         raise ValueError(wrong)

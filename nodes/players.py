@@ -20,13 +20,12 @@ from hobbes.engine.telling import counted
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.nodes.caps import Meter
 from hobbes.nodes.human import HumanPlayer
-from hobbes.nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, is_program
+from hobbes.nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, is_program, without_rng
 from hobbes.nodes.models import MAX_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from hobbes.nodes.prompt_set import PromptSet
 from hobbes.nodes.prompting import ruling_schema, schema_of, system_text
 from hobbes.nodes.python_player import PastTurns, PythonPlayer, no_past
 from hobbes.nodes.rate_limits import RateLimiter
-from hobbes.nodes.rng_name import without_rng
 from hobbes.nodes.turn_cache import Made
 
 if TYPE_CHECKING:
@@ -117,13 +116,7 @@ class Spec:
     def speak(self, policies: Policies, view: JsonObject, rng: RngStream) -> str:
         """Return the text that the scripted policy of this spec answers with."""
         return speak(
-            policies,
-            self.name,
-            self.noise,
-            view,
-            rng,
-            tremble=self.tremble,
-            parameters=self.parameters,
+            policies, self.name, self.noise, view, rng, tremble=self.tremble, parameters=self.parameters
         )
 
 

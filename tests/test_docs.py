@@ -28,7 +28,7 @@ from hobbes.show.prompt_edits import Edits, News, Probed
 from hobbes.store.home import Store
 from hobbes.store.record_views import VIEWS
 from hobbes.store.run_tables import JSON_COLUMNS
-from hobbes.store.schema import columns_of, kinds_of
+from hobbes.store.schema import kinds_of
 from hobbes.wire.recorder import in_thread
 from hobbes.wire.stand_in import stand_in
 from hobbes.worlds import WORLDS
@@ -127,7 +127,7 @@ def test_the_page_describes_the_tables_of_a_database_with_their_columns_and_keys
 def test_a_table_of_the_record_is_described_as_it_is_declared(name: str) -> None:
     table, text = RECORD[name], sections()[name]
     assert text.strip().splitlines()[0] == f"{table.meaning[0].upper()}{table.meaning[1:]}."
-    kinds = {column: "JSON" if kind == "json" else kind for column, kind in columns_of(table).items()}
+    kinds = {column: "JSON" if kind == "json" else kind for column, kind in table.kinds.items()}
     rows = [(column, kind) for column, kind, _ in described()[name]]
     assert rows == list(kinds.items())
 

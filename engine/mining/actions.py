@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field
 
 from hobbes.engine.mining.state import Cell
 from hobbes.engine.record import Findings, Json, JsonObject
-from hobbes.engine.reflection import ReflectionFields
+from hobbes.engine.reflection import ReflectionFields, with_fields
 from hobbes.engine.said import whole
 
 Kind: TypeAlias = Literal["claim", "raid", "defend", "mine"]
@@ -59,22 +59,14 @@ def action_model(*, communication: bool, private: bool) -> type[BaseModel]:
 
     Source: docs/rules/mining.md#answer-fields.
     """
-    fields: dict[str, Any] = {
-        name: (field.annotation, field)
-        for name, field in MiningAction.model_fields.items()
-        if communication or private or name not in TALK
-    }
-    if private:
-        message_type: Any = str | Private if communication else Private
-        to_all = "to all miners, or " if communication else ""
-        description = f"{to_all}{{name: text for this miner alone}}, read next round"
-        fields["message"] = (message_type, Field("" if communication else {}, description=description))
-    return create_model(
-        MiningAction.__name__,
-        __config__=MiningAction.model_config,
-        __doc__=MiningAction.__doc__,
-        **fields,
-    )
+    names = MiningAction.model_fields.keys() - (set() if communication or private else TALK)
+    if not private:
+        return with_fields(MiningAction, names)
+    message_type: Any = str | Private if communication else Private
+    to_all = "to all miners, or " if communication else ""
+    description = f"{to_all}{{name: text for this miner alone}}, read next round"
+    message = (message_type, Field("" if communication else {}, description=description))
+    return with_fields(MiningAction, names, message=message)
 
 
 MINE_FIELDS = frozenset(MineOrder.model_fields)

@@ -57,10 +57,7 @@ def _former_owners(before: State, after: State) -> Mapping[Cell, str | None]:
 
 
 class _Spells:
-    """Counts the ownership spells by their age in rounds: when they came into view, and when they ended.
-
-    Source: docs/rules/mining.md#half-life.
-    """
+    """Counts the ownership spells by their age in rounds: when they came into view, and when they ended."""
 
     def __init__(self) -> None:
         self.rounds = 0
@@ -178,10 +175,7 @@ def raid_profit(played: PlayedRound) -> tuple[int, int]:
 
 
 def _profit(played: PlayedRound, kind: Kind, *, taken: bool) -> tuple[int, int]:
-    """Return the gold of the plots that were got in one way, and the stamina that was spent on it.
-
-    Source: docs/rules/mining.md#profit-of-mining-and-raiding.
-    """
+    """Return the gold of the plots that were got in one way, and the stamina that was spent on it."""
     by_raid = _by_raid(played.before)
     gold = spent = 0
     for event in played.events:
@@ -196,10 +190,7 @@ def _profit(played: PlayedRound, kind: Kind, *, taken: bool) -> tuple[int, int]:
 
 @lru_cache(maxsize=2)
 def _by_raid(state: State) -> frozenset[Cell]:
-    """Return the plots that their owners took by a raid: they got them after the plots were claimed.
-
-    Source: docs/rules/mining.md#profit-of-mining-and-raiding.
-    """
+    """Return the plots that their owners took by a raid: they got them after the plots were claimed."""
     return frozenset(
         (r, c)
         for r, (since, claimed) in enumerate(zip(state.since, state.claimed, strict=True))
@@ -264,10 +255,7 @@ HELD_FOR: Mapping[str, range] = {
 
 
 def _raid_rate_held(name: str, rounds: range) -> Formula[PlayedRound, float | None]:
-    """Return the formula of the raids on plots that have been held for so many rounds.
-
-    Source: docs/rules/mining.md#raids-by-holding-time.
-    """
+    """Return the formula of the raids on plots that have been held for so many rounds."""
 
     def rate(played: PlayedRound) -> tuple[int, int]:
         before = played.before

@@ -266,8 +266,6 @@ def _to_defend(sight: Sight) -> list[Cell]:
     """Return the plots raided last round, then the core: as many as half of the stamina can defend.
 
     The other half is left for claims, raids and mining.
-
-    Source: docs/rules/mining.md#guided.
     """
     own = set(sight.own_plots)
     core = core_of({(r, c): held for r, c, held in sight.view["your_plots"]}, *sight.size)
@@ -279,8 +277,6 @@ def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
     """Return the border plots of the largest landholders, other than me, that have more than a fair share.
 
     A landholder of the whole board has no border, so all its plots are. Protected plots are left out.
-
-    Source: docs/rules/mining.md#guided.
     """
     targets: list[Cell] = []
     for agent in largest_of(sight.view["plots_held"]):
@@ -328,8 +324,6 @@ def _prizes(sight: Sight, rng: RngStream) -> list[tuple[Kind, Cell]]:
     """Return the plots that can be taken, the most valuable first; of equal ones, those to claim.
 
     Plots that were defended last round are left out.
-
-    Source: docs/rules/mining.md#opportunist.
     """
     defended = {(r, c) for r, c in sight.view["last_round"]["defended"]}
     open_to_raids = [cell for cell in sight.others if cell not in defended]
@@ -405,10 +399,7 @@ Source: docs/rules/mining.md#noise.
 
 
 def _whisper(sight: Sight) -> JsonObject:
-    """Return private messages to another agent, if there is one, and to somebody who does not play.
-
-    Source: docs/rules/mining.md#noise.
-    """
+    """Return private messages to another agent, if there is one, and to somebody who does not play."""
     others = [agent for agent in sight.view["plots_held"] if agent != sight.view["you"]]
     return {"message": dict.fromkeys([*others[:1], "nobody"], "Shall the two of us share?")}
 
@@ -481,8 +472,6 @@ def _another(
     """Return a random legal action that costs no more than this one; None if all are taken.
 
     Each kind for which there is a plot is equally likely, and so is each of its plots.
-
-    Source: docs/rules/mining.md#tremble.
     """
     free = {
         kind: [cell for cell in cells if (kind, cell) not in taken] for kind, cells in sight.possible.items()

@@ -315,20 +315,14 @@ def _overlay(grid: tuple[tuple[T, ...], ...], changed: Mapping[Cell, T]) -> tupl
 
 
 def _news(books: RoundResults) -> News:
-    """Return what all agents may know about the round, plot by plot.
-
-    Source: docs/rules/mining.md#logs.
-    """
+    """Return what all agents may know about the round, plot by plot."""
     returned = books.authority.returned
     raids = [replace(raid, returned=True) if raid.cell in returned else raid for raid in books.raids.news]
     return News(books.claims.news, tuple(raids), tuple(books.orders["defend"]))
 
 
 def _tally(news: News) -> Tally:
-    """Return the figures of a round for the rolling summary.
-
-    Source: docs/rules/mining.md#logs.
-    """
+    """Return the figures of a round for the rolling summary."""
     return Tally(
         claimed=len(news.claims),
         contested=sum(len(claim.claimants) > 1 for claim in news.claims),
@@ -372,10 +366,7 @@ def _deeds(state: State, intents: Mapping[str, Intent], books: RoundResults) -> 
 
 
 def _events(state: State, intents: Mapping[str, Intent], books: RoundResults) -> Iterator[Event]:
-    """Yield the events of the round, kind by kind, each in the order of plots or names.
-
-    Source: docs/rules/mining.md#events.
-    """
+    """Yield the events of the round, kind by kind, each in the order of plots or names."""
     for claim in books.claims.news:
         for agent in claim.claimants:
             yield Event("claim", agent, {"plot": list(claim.cell), "won": agent == claim.winner})

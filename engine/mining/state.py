@@ -28,10 +28,7 @@ Stamina = Annotated[int, Field(ge=0, le=1000)]
 
 
 class GoldMines(BaseModel):
-    """Uneven land: `plots` gold mines give `multiplier` gold per stamina, and all other plots give 1.
-
-    Source: docs/rules/mining.md#uneven-land.
-    """
+    """Uneven land: `plots` gold mines give `multiplier` gold per stamina, and all other plots give 1."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -322,10 +319,7 @@ CODEC = StateCodec(State, load)
 
 
 def _check_shape(state: State) -> None:
-    """Raise ValueError if a state from outside does not fit its setting.
-
-    Source: docs/rules/mining.md#states-from-outside.
-    """
+    """Raise ValueError if a state from outside does not fit its setting."""
     shape = (state.config.cols,) * state.config.rows
     for name, grid in (
         ("owners", state.owners),

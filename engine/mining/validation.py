@@ -10,15 +10,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel
 
 from hobbes.engine.chance import chance
-from hobbes.engine.mining.actions import (
-    KINDS,
-    Action,
-    Element,
-    Kind,
-    action_model,
-    as_action,
-    elements_of,
-)
+from hobbes.engine.mining.actions import KINDS, Action, Element, Kind, action_model, as_action, elements_of
 from hobbes.engine.mining.state import Cell, MiningConfig, State
 from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.reflection import Reflection, bounded_reflection, fields_of, reflect
@@ -127,10 +119,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
 
 
 def model_for(config: MiningConfig) -> type[BaseModel]:
-    """Return the model of an answer under these settings.
-
-    Source: docs/rules/mining.md#answer-fields.
-    """
+    """Return the model of an answer under these settings."""
     return action_model(communication=config.communication, private=config.private_messages)
 
 
@@ -139,8 +128,6 @@ def bounds(setting: Setting[MiningConfig]) -> JsonObject:
 
     A list has at most as many actions as a round has stamina or, if that rises, as there are plots: the most
     stamina would tell how many rounds there are.
-
-    Source: docs/rules/mining.md#answer-fields.
     """
     config = setting.config
     plots, text = config.rows * config.cols, text_of(config.message_limit)
@@ -266,19 +253,13 @@ def _rationalize(
 
 
 def _cost(kind: Kind, element: Json) -> int:
-    """Return what a removed action would have cost, or 1 if it cannot be read.
-
-    Source: docs/rules/mining.md#fault-policy.
-    """
+    """Return what a removed action would have cost, or 1 if it cannot be read."""
     action = as_action(kind, element)
     return 1 if action is None else action.stamina
 
 
 def _legal(state: State, agent: str, budget: int, taken: list[Action]) -> Iterator[Action]:
-    """Yield the legal actions within the budget that the plan does not have yet, row by row.
-
-    Source: docs/rules/mining.md#fault-policy.
-    """
+    """Yield the legal actions within the budget that the plan does not have yet, row by row."""
     seen = {(action.kind, action.cell) for action in taken}
     if budget < 1:
         return
@@ -311,10 +292,7 @@ def _messages(state: State, findings: Findings, said: Json) -> tuple[str, dict[s
 
 
 def _private(state: State, findings: Findings, to: str, said: Json) -> str:
-    """Return the text of a private message, or nothing if it is rejected.
-
-    Source: docs/rules/mining.md#private-messages.
-    """
+    """Return the text of a private message, or nothing if it is rejected."""
     if to == findings.agent or to not in state.setting.agents:
         findings.drop("rule", "mining/message/unknown-agent", {"message": {to: said}})
         return ""
@@ -331,9 +309,6 @@ def as_answer(action: Action) -> dict[str, Json]:
 
 
 def acts(intent: Intent) -> tuple[str, ...]:
-    """Return the kinds of action in an intent, each once.
-
-    Source: docs/rules/mining.md#step-0-checking-an-answer.
-    """
+    """Return the kinds of action in an intent, each once."""
     done = {action.kind for action in intent.actions}
     return tuple(kind for kind in KINDS if kind in done)

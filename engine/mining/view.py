@@ -158,10 +158,7 @@ def core_of(held: Mapping[Cell, int], rows: int, cols: int) -> tuple[Cell, ...]:
 
 
 def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
-    """Return an agent's core plots.
-
-    Source: docs/rules/mining.md#core-plots.
-    """
+    """Return an agent's core plots."""
     held = {cell: state.held[cell] for cell in state.holdings[agent]}
     return core_of(held, state.config.rows, state.config.cols)
 
@@ -180,10 +177,7 @@ def largest_of(plots_held: Mapping[str, int]) -> list[str]:
 
 
 def _largest(state: State) -> list[Json]:
-    """Return the largest landholders, each with its border plots.
-
-    Source: docs/rules/mining.md#largest-landholder.
-    """
+    """Return the largest landholders, each with its border plots."""
     rows, cols, held = state.config.rows, state.config.cols, state.holdings
     return [
         {"agent": agent, "border": [list(cell) for cell in border_of(held[agent], rows, cols)]}

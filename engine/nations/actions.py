@@ -6,11 +6,11 @@ Source: docs/rules/nations.md#action-fields.
 """
 
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field
 
-from hobbes.engine.reflection import Rating
+from hobbes.engine.reflection import Rating, with_fields
 
 EVERYBODY = "all"
 """The addressee of a message to all agents. Source: docs/rules/nations.md#messages-to-all."""
@@ -82,14 +82,4 @@ def action_model(*, messages: bool, resources: bool) -> type[BaseModel]:
     """
     off = {"messages", "keeps_word_report"} if not messages else set()
     off |= {"resource_grants"} if not resources else set()
-    fields: dict[str, Any] = {
-        name: (field.annotation, field)
-        for name, field in NationsAction.model_fields.items()
-        if name not in off
-    }
-    return create_model(
-        NationsAction.__name__,
-        __config__=NationsAction.model_config,
-        __doc__=NationsAction.__doc__,
-        **fields,
-    )
+    return with_fields(NationsAction, NationsAction.model_fields.keys() - off)

@@ -16,10 +16,7 @@ from hobbes.engine.nations.validation import IDLE, Intent
 def arithmetic(
     before: State, intents: Mapping[str, Intent], accounts: Mapping[str, Account]
 ) -> dict[str, dict[str, str]]:
-    """Return the arithmetic of each agent's account of the turn that began with `before`.
-
-    Source: docs/rules/nations.md#written-arithmetic.
-    """
+    """Return the arithmetic of each agent's account of the turn that began with `before`."""
     return {agent: _sums_of(before, intents.get(agent, IDLE), accounts, agent) for agent in accounts}
 
 

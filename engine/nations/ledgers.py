@@ -146,10 +146,7 @@ class EndOfTurn:
 
 @dataclass(frozen=True, slots=True)
 class TurnLedgers:
-    """The ledgers of one turn, phase by phase.
-
-    Source: docs/rules/nations.md#ledgers.
-    """
+    """The ledgers of one turn, phase by phase."""
 
     orders: Orders
     income: Income

@@ -14,17 +14,7 @@ from itertools import combinations
 from math import exp, fsum, log, sqrt
 from typing import TypeAlias
 
-from hobbes.engine.measures import (
-    Formulas,
-    Measures,
-    PlayedTurn,
-    Rated,
-    gini,
-    keeping,
-    ratio,
-    share,
-    total,
-)
+from hobbes.engine.measures import Formulas, Measures, PlayedTurn, Rated, gini, keeping, ratio, share, total
 from hobbes.engine.nations.agent_turns import AGENT_TURNS
 from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.state import Pairs, State
@@ -354,8 +344,6 @@ class _Reports:
     """Keeps the reports that stand, and the state in which each rater last gave its own.
 
     A report that stood before the first turn counts as given in it.
-
-    Source: docs/rules/nations.md#calibration.
     """
 
     first: State

@@ -27,10 +27,7 @@ Source: docs/rules/nations.md#how-policies-rate.
 
 @dataclass(frozen=True)
 class Sight:
-    """A view, with the questions that a policy asks of it.
-
-    Source: docs/rules/nations.md#what-a-policy-reads.
-    """
+    """A view, with the questions that a policy asks of it."""
 
     view: Mapping[str, Any]
 
@@ -426,10 +423,7 @@ def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) 
 
 
 def _random_orders(sight: Sight, rng: RngStream) -> dict[str, Any]:
-    """Return a random legal order of each kind that the agent can give, as far as its view tells.
-
-    Source: docs/rules/nations.md#tremble.
-    """
+    """Return a random legal order of each kind that the agent can give, as far as its view tells."""
     orders: dict[str, Any] = {
         "purchase_mils": rng.below(
             sight.spendable // sight.constant("c_mil_purchase_price") + 1, "tremble/purchase"

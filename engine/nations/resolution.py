@@ -123,10 +123,7 @@ def _add_numbers(so_far: Pairs, new: Pairs) -> Pairs:
 
 
 def _events(books: TurnLedgers) -> Iterator[Event]:
-    """Yield what happened in the turn, in the order of `EVENTS`, agents by name.
-
-    Source: docs/rules/nations.md#events-of-a-turn.
-    """
+    """Yield what happened in the turn, in the order of `EVENTS`, agents by name."""
     for giver, receiver, resource, amount in list_transfers(books.income.resources_handed_over):
         yield Event("resource_grant", giver, {"to": receiver, "resource": resource, "amount": amount})
     for agent, attacks in books.allocation.attacks.items():

@@ -418,10 +418,7 @@ def _transpose(pairs: Pairs) -> dict[str, dict[str, int]]:
 
 
 def _correction(agent: str, code: str, said: Mapping[str, Json], kept: Json) -> Mend:
-    """Return the correction of a valid order that could be carried out only in part.
-
-    Source: docs/rules/nations.md#nothing-is-lost-silently.
-    """
+    """Return the correction of a valid order that could be carried out only in part."""
     (name,) = said
     return Mend(agent, "budget", code, said, {name: kept})
 

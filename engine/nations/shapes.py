@@ -25,18 +25,12 @@ def as_count(value: Json) -> int | None:
 
 
 def as_counts(value: Json) -> dict[str, int] | None:
-    """Return an object of whole numbers of at least 0, or None.
-
-    Source: docs/rules/nations.md#wrong-shape.
-    """
+    """Return an object of whole numbers of at least 0, or None."""
     return _as_object_of(as_count, value)
 
 
 def as_lists(value: Json) -> dict[str, list[str]] | None:
-    """Return an object of lists of texts, or None.
-
-    Source: docs/rules/nations.md#wrong-shape.
-    """
+    """Return an object of lists of texts, or None."""
     return _as_object_of(_as_texts, value)
 
 
@@ -48,10 +42,7 @@ def _as_texts(value: Json) -> list[str] | None:
 
 
 def as_messages(value: Json) -> dict[str, str] | None:
-    """Return an object of texts, or None.
-
-    Source: docs/rules/nations.md#wrong-shape.
-    """
+    """Return an object of texts, or None."""
     return _as_object_of(lambda text: text if isinstance(text, str) else None, value)
 
 
@@ -70,10 +61,7 @@ def _as_resources(value: Json) -> dict[str, int] | None:
 
 
 def _as_object_of(shape: Shape[T], value: Json) -> dict[str, T] | None:
-    """Return an object whose every element has a shape, or None: one wrong element spoils all of it.
-
-    Source: docs/rules/nations.md#wrong-shape.
-    """
+    """Return an object whose every element has a shape, or None: one wrong element spoils all of it."""
     if not isinstance(value, Mapping):
         return None
     shaped: dict[str, T] = {}

@@ -89,10 +89,7 @@ class BadActor(BaseModel):
 
 
 class NationsConfig(Config):
-    """Every treatment of the nations world.
-
-    Source: docs/rules/nations.md#refused-settings.
-    """
+    """Every treatment of the nations world."""
 
     rounds: int = Field(50, ge=1, le=100_000, description="turns to play")
     constants: Annotated[Constants, WrapValidator(_naming_each)] = Field(
@@ -303,10 +300,7 @@ def _check_names(setting: Setting[NationsConfig]) -> None:
 
 
 def _check_owned_once(territories: Iterable[str]) -> None:
-    """Raise ValueError if a territory has two owners.
-
-    Source: docs/rules/nations.md#refused-settings.
-    """
+    """Raise ValueError if a territory has two owners."""
     twice = sorted(t for t, owners in Counter(territories).items() if owners > 1)
     if twice:
         raise ValueError(f"territories: {', '.join(twice)} named twice; each has one owner")

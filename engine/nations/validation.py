@@ -83,10 +83,7 @@ Source: docs/rules/nations.md#missing-answers, docs/rules/nations.md#failed-call
 
 
 def acts(intent: Intent) -> tuple[str, ...]:
-    """Return whether a decision attacks, grants, cedes, and how it changes the army.
-
-    Source: docs/rules/nations.md#action-fields.
-    """
+    """Return whether a decision attacks, grants, cedes, and how it changes the army."""
     grants = any(amount for _, amount in intent.money_grants) or any(n for *_, n in intent.resource_grants)
     done = {
         "attack": any(intent.attacks.values()),
@@ -108,10 +105,7 @@ def action(setting: Setting[NationsConfig]) -> type[BaseModel]:
 
 
 def bounds(setting: Setting[NationsConfig]) -> JsonObject:
-    """Return the JSON schema of an answer with the bounds of a setting.
-
-    Source: docs/rules/nations.md#action-fields.
-    """
+    """Return the JSON schema of an answer with the bounds of a setting."""
     agents = setting.agents
     count: JsonObject = {"type": "integer", "minimum": 0}
     land = [territory for held in starting_territories(setting).values() for territory in held]
@@ -185,10 +179,7 @@ def _known_fields(findings: Findings, answer: JsonObject, fields: Collection[str
 
 
 def _read_field(findings: Findings, said: JsonObject, name: str, shape: Shape[T]) -> T | None:
-    """Return a field that has its shape; else reject it and return None, which stands for its default.
-
-    Source: docs/rules/nations.md#wrong-shape.
-    """
+    """Return a field that has its shape; else reject it and return None, which stands for its default."""
     if name not in said:
         return None
     value = shape(said[name])
@@ -202,10 +193,7 @@ def _count(findings: Findings, said: JsonObject, name: str) -> int:
 
 
 def _cut_to_maximum(findings: Findings, name: str, number: int) -> int:
-    """Cut a number to `MAX_NUMBER`, with a correction.
-
-    Source: docs/rules/nations.md#large-numbers.
-    """
+    """Cut a number to `MAX_NUMBER`, with a correction."""
     if number > MAX_NUMBER:
         findings.mend("rule", "nations/too-large", {name: number}, {name: MAX_NUMBER})
     return min(number, MAX_NUMBER)

@@ -134,10 +134,7 @@ def _objective(state: State, agent: str) -> JsonObject:
 
 
 def _deeds_and_changes(account: Account) -> JsonObject:
-    """Return what a turn brought an agent, and what the agent did in it. What is 0 or empty is left out.
-
-    Source: docs/rules/nations.md#full-observability, docs/rules/nations.md#what-a-view-leaves-out.
-    """
+    """Return what a turn brought an agent, and what the agent did in it. What is 0 or empty is left out."""
     received = ("received", dict(account.welfare)["trade"])
     mils = _nonzero_lines(_changes_of_army(account))
     return {
@@ -149,10 +146,7 @@ def _deeds_and_changes(account: Account) -> JsonObject:
 
 
 def _changes_of_army(account: Account) -> Iterable[Line]:
-    """Return what added mils to an army or took them away. No mil counts twice: one that fell is not unpaid.
-
-    Source: docs/rules/nations.md#account-of-a-turn.
-    """
+    """Return what added mils to an army or took them away. No mil counts twice: what fell is not unpaid."""
     lines = dict(account.mils)
     lines["unpaid"] += lines.pop("counted_twice")
     del lines["start"]
@@ -232,8 +226,6 @@ def _averages(agents: tuple[str, ...], reports: Pairs) -> Mapping[str, float]:
     """Return the average rating of each agent by the others, in tenths, rounded down.
 
     An agent's rating of itself does not count.
-
-    Source: docs/rules/nations.md#published-reports.
     """
     averages = {}
     for agent in agents:

@@ -5,12 +5,12 @@ Source: docs/rules/trust.md#one-action-per-round.
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Literal, TypeAlias, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from hobbes.engine.record import Json
-from hobbes.engine.reflection import ReflectionFields
+from hobbes.engine.reflection import ReflectionFields, with_fields
 
 Kind: TypeAlias = Literal["high_five", "block", "attack", "do_nothing", "beg", "replicate", "send"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -75,15 +75,9 @@ def action_model(kinds: tuple[Kind, ...], optional: frozenset[str]) -> type[Base
 
     Source: docs/rules/trust.md#schema-of-an-answer.
     """
-    fields: dict[str, Any] = {
-        name: (field.annotation, field)
-        for name, field in TrustAction.model_fields.items()
-        if name not in OPTIONAL or name in optional
-    }
-    fields["action"] = (Literal[kinds], TrustAction.model_fields["action"])
-    return create_model(
-        "TrustAction", __config__=TrustAction.model_config, __doc__=TrustAction.__doc__, **fields
-    )
+    fields = TrustAction.model_fields
+    names = fields.keys() - (OPTIONAL - optional)
+    return with_fields(TrustAction, names, action=(Literal[kinds], fields["action"]))
 
 
 # A ruling without a reason is refused (docs/rules/trust.md#reading-a-ruling).

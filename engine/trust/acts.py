@@ -7,7 +7,7 @@ Source: docs/rules/trust.md#simultaneous-actions, docs/rules/trust.md#payoffs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from hobbes.engine.chance import happens
 from hobbes.engine.record import Draw
@@ -44,10 +44,7 @@ def payoff(config: TrustConfig, unit: str, outcome: str) -> Effect:
 
 
 class Play(NamedTuple):
-    """Everything that the acts of a round read. No act changes it.
-
-    Source: docs/rules/trust.md#simultaneous-actions.
-    """
+    """Everything that the acts of a round read. No act changes it."""
 
     state: State
     intents: Mapping[str, Intent]
@@ -206,17 +203,13 @@ def high_fives_mostly(play: Play, unit: Unit) -> bool:
     """Return whether a unit carried out a high five in more than half of the last `shock_rounds` rounds.
 
     This round is one of them. A missed high five was carried out as an attack, so it does not count.
-
-    Source: docs/rules/trust.md#shock.
     """
     rounds = play.config.shock_rounds
     earlier = [turn for turn in unit.high_fived if turn > play.state.turn - rounds]
     return 2 * (len(earlier) + (play.deeds[unit.id].did == "high_five")) > rounds
 
 
-Act: TypeAlias = Callable[[Play], Iterator[Effect]]
-
-ACTS: Mapping[Kind, Act] = {
+ACTS: Mapping[Kind, Callable[[Play], Iterator[Effect]]] = {
     "high_five": high_fives,
     "attack": attacks,
     "block": blocks,
@@ -232,10 +225,7 @@ Source: docs/rules/trust.md#simultaneous-actions.
 
 
 def effects(play: Play) -> Iterator[Effect]:
-    """Yield the effects of all acts that were carried out, then those of a shock.
-
-    Source: docs/rules/trust.md#simultaneous-actions.
-    """
+    """Yield the effects of all acts that were carried out, then those of a shock."""
     for kind, act in ACTS.items():
         if kind in play.by_kind:
             yield from act(play)

@@ -78,10 +78,7 @@ def _share_of(kind: Kind, chosen: Sequence[Deed]) -> tuple[int, int]:
 
 
 def _faces_one_near(state: State, unit: str) -> bool:
-    """Return whether a unit begins a round with an opponent near the threshold.
-
-    Source: docs/rules/trust.md#aggression-near-the-threshold.
-    """
+    """Return whether a unit begins a round with an opponent near the threshold."""
     enough = near_threshold(state.config.threshold, state.config.high_five)
     return any(state.units_by_id[opponent].sats >= enough for opponent in state.opponents(unit))
 
@@ -110,8 +107,6 @@ class _Replies:
     """Counts the misses whose victim aimed an action of a kind at their author within some rounds.
 
     A miss counts only if its victim decided anything in those rounds.
-
-    Source: docs/rules/trust.md#retaliation, docs/rules/trust.md#forgiveness.
     """
 
     def __init__(self, kind: Kind, within: int) -> None:
@@ -161,10 +156,7 @@ def forgiveness(replies: _Replies) -> float | None:
 
 
 class _Spirals:
-    """Counts the spirals: the longest series of rounds of a pair with a retaliation in all but the first.
-
-    Source: docs/rules/trust.md#spirals-of-retaliation.
-    """
+    """Counts the spirals: the longest series of rounds of a pair with a retaliation in all but the first."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -196,10 +188,7 @@ def longest_spiral(seen: _Spirals) -> float | None:
 
 
 def _retaliating_pairs(earlier: Round, later: Round) -> set[frozenset[str]]:
-    """Return the pairs of which a unit was attacked by the other and attacks it on purpose in the next round.
-
-    Source: docs/rules/trust.md#spirals-of-retaliation.
-    """
+    """Return the pairs of which a unit was attacked by the other and attacks it on purpose the next round."""
     attacked = {(deed.target, deed.unit) for deed in earlier.deeds if deed.did == "attack" and deed.target}
     return {
         frozenset((deed.unit, str(deed.target)))
@@ -274,10 +263,7 @@ def amount_against_need(played: TrustTurn) -> tuple[int, int]:
 
 
 def _game_ended_as(meaning: str, *how: str) -> Formula[TrustTurn, float | None]:
-    """Return the formula for one way in which a game may end, with its meaning.
-
-    Source: docs/rules/trust.md#endings.
-    """
+    """Return the formula for one way in which a game may end, with its meaning."""
 
     def ended(played: TrustTurn) -> float | None:
         last = played.after
@@ -324,11 +310,7 @@ ENDINGS: Formulas[TrustTurn] = {
 Source: docs/rules/trust.md#endings.
 """
 
-OF_RUNS: Formulas[TrustTurn] = {
-    **ENDINGS,
-    "spirals": spirals,
-    "longest_spiral": longest_spiral,
-}
+OF_RUNS: Formulas[TrustTurn] = {**ENDINGS, "spirals": spirals, "longest_spiral": longest_spiral}
 """The figures that only a whole run has. Source: docs/rules/trust.md#scopes-of-measures."""
 
 UNITS: Mapping[str, str] = {

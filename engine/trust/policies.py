@@ -83,19 +83,13 @@ class Sight:
 
     @cached_property
     def grudges(self) -> list[str]:
-        """The living opponents that ever attacked this unit: those of last round and those in its notes.
-
-        Source: docs/rules/trust.md#grudger.
-        """
+        """The living opponents that ever attacked this unit: those of last round and those in its notes."""
         notes = str(self.memory.get("notes", ""))
         attackers = self.attackers()
         return [other for other in self.opponents if other in attackers or f'"{other}"' in notes]
 
     def richest(self, units: Sequence[str]) -> str | None:
-        """Return the unit with the most sats; among equals, the first by name.
-
-        Source: docs/rules/trust.md#partner.
-        """
+        """Return the unit with the most sats; among equals, the first by name."""
         if len(units) < 2:  # noqa: PLR2004  there is no choice
             return units[0] if units else None
         return min(units, key=lambda unit: (-self.sats[unit], unit))
@@ -123,9 +117,6 @@ class Sight:
 Move = dict[str, Any]
 """An action and the reasoning behind it."""
 
-Definition = Callable[[Sight, RngStream], Move]
-"""How a policy chooses its action."""
-
 
 def high_five(sight: Sight, why: str) -> Move:
     """Return a high five at the partner, or a request if nobody is left."""
@@ -141,8 +132,6 @@ def beg(sight: Sight, why: str) -> Move:
     """Return a request for what the unit lacks to the threshold, at most `MAX_REQUEST` sats at a time.
 
     Where nobody can replicate, it is a request for `MAX_REQUEST` sats.
-
-    Source: docs/rules/trust.md#beggar.
     """
     sats = sight.view["sats"]
     have = f"I have {sats} {'sat' if sats == 1 else 'sats'}"
@@ -155,10 +144,7 @@ def beg(sight: Sight, why: str) -> Move:
 
 
 def _aim(sight: Sight, action: str, target: str | None, why: str) -> Move:
-    """Return an action at a target; if there is no target, beg, because nothing else brings sats.
-
-    Source: docs/rules/trust.md#partner.
-    """
+    """Return an action at a target; if there is no target, beg, because nothing else brings sats."""
     if target is None:
         return beg(sight, "Nobody is left to meet.")
     return {"action": action, "target": target, "reasoning": why}
@@ -285,10 +271,7 @@ def opportunist(sight: Sight, _: RngStream) -> Move:
 
 
 def _expected_payoff(sight: Sight, mine: str, theirs: str) -> int:
-    """Return the expected payoff of an action against another, misses included, in sats times 10,000.
-
-    Source: docs/rules/trust.md#opportunist.
-    """
+    """Return the expected payoff of an action against another, misses included, in sats times 10,000."""
     return sum(
         my_chance * their_chance * _payoff(sight, my_deed, their_deed)
         for my_deed, my_chance in _outcomes(mine)
@@ -388,10 +371,7 @@ def _words_to_others(sight: Sight, move: Move) -> JsonObject:
 
 
 def _words_on_alliances(sight: Sight, proposed: Sequence[Sequence[str]]) -> dict[str, str]:
-    """Leave allies that attacked in the last round, accept every proposal, and propose to a partner.
-
-    Source: docs/rules/trust.md#words-of-a-policy.
-    """
+    """Leave allies that attacked in the last round, accept every proposal, and propose to a partner."""
     allies = sight.view["allies"]
     teams = sight.view.get("teams", {})
     own = teams.get(sight.me, sight.me)
@@ -438,10 +418,7 @@ Source: docs/rules/trust.md#notes-of-a-policy.
 
 
 def _ratings(sight: Sight, report: str) -> Iterator[tuple[str, int]]:
-    """Yield each opponent and its new rating: its old one, plus the change for its last action.
-
-    Source: docs/rules/trust.md#notes-of-a-policy.
-    """
+    """Yield each opponent and its new rating: its old one, plus the change for its last action."""
     first_rating, changes = RATING_CHANGES[report]
     before = sight.memory.get(report, {})
     seen = {} if sight.last is None else sight.last["others"]
@@ -517,7 +494,7 @@ def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) 
     return {**random(Sight(view), rng, "tremble/"), **other_fields}
 
 
-DEFINITIONS: Mapping[str, Definition] = {
+DEFINITIONS: Mapping[str, Callable[[Sight, RngStream], Move]] = {
     "always-high-five": always_high_five,
     "always-attack": always_attack,
     "always-block": always_block,

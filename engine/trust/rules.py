@@ -144,10 +144,7 @@ def multiply(play: Play, units: Collection[Unit]) -> dict[str, Unit]:
 
 
 def clone_name(team: str, taken: Collection[str]) -> str:
-    """Return the name of a team's next unit, with the first free number: `unit-a-2` for `unit-a`.
-
-    Source: docs/rules/trust.md#new-units.
-    """
+    """Return the name of a team's next unit, with the first free number: `unit-a-2` for `unit-a`."""
     number = 2
     while f"{team}-{number}" in taken:
         number += 1
@@ -209,10 +206,7 @@ def most(sats: Mapping[str, int], together: Collection[frozenset[str]]) -> End:
 
 
 def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Event]:
-    """Yield the events of a round: deeds, words, alliances, shocks, deaths, and the end of the game.
-
-    Source: docs/rules/trust.md#events, docs/rules/trust.md#final-standing.
-    """
+    """Yield the events of a round: deeds, words, alliances, shocks, deaths, and the end of the game."""
     for deed in play.deeds.values():
         yield from _slips(deed)
         yield _deed_event(play, after, deed, clones)

@@ -166,10 +166,7 @@ def _numbers(observer: str) -> tuple[int | None, int]:
 
 
 def budget_left(state: State) -> int | None:
-    """Return the sats that the observer can still grant in this game; None if it has no budget.
-
-    Source: docs/rules/trust.md#budget.
-    """
+    """Return the sats that the observer can still grant in this game; None if it has no budget."""
     budget = budget_of(state.config)
     return None if budget is None else max(0, budget - sum(unit.granted for unit in state.units))
 
@@ -285,10 +282,7 @@ def _rulings_field(findings: Findings, answer: JsonObject | None) -> Mapping[str
 
 
 def _read_one_ruling(findings: Findings, request: Mapping[str, Any], said: Json) -> Ruling:
-    """Read one ruling: a whole number from 0 to the amount asked, and a reason; else the request is declined.
-
-    Source: docs/rules/trust.md#reading-a-ruling.
-    """
+    """Read one ruling: a whole number from 0 to the amount asked, and a reason; else nothing is granted."""
     unit = request["unit"]
     if said is None:
         findings.drop("schema", "observer/no-ruling", {unit: None}, "counts as declined")

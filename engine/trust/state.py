@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -192,10 +192,6 @@ class Ruling:
     """The reason that the unit gave."""
 
 
-Step: TypeAlias = Literal["propose", "ally", "leave"]
-"""What can happen to an alliance: a unit proposes it, it begins (`ally`), or a unit leaves it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Declaration:
     """What a unit said about an alliance with another agent.
@@ -203,7 +199,8 @@ class Declaration:
     Source: docs/rules/trust.md#declared-alliances.
     """
 
-    step: Step
+    step: Literal["propose", "ally", "leave"]
+    """What happens to the alliance: the unit proposes it, it begins (`ally`), or the unit leaves it."""
     unit: str
     target: str
     """The other agent."""

@@ -69,10 +69,7 @@ Source: docs/rules/trust.md#default-action, docs/rules/trust.md#settings-of-ever
 
 
 def acts(intent: Intent) -> tuple[str, ...]:
-    """Return the action that a unit chose, and that action with its target; none if it chose nothing.
-
-    Source: docs/rules/trust.md#default-action.
-    """
+    """Return the action that a unit chose, and that action with its target; none if it chose nothing."""
     if not intent.chosen:
         return ()
     return (intent.action, f"{intent.action} {intent.target}") if intent.target else (intent.action,)
@@ -114,8 +111,6 @@ def bounds(setting: Setting[TrustConfig]) -> JsonObject:
     """Return the JSON schema of an answer with the bounds of a setting.
 
     Where units are born, their names cannot be known before.
-
-    Source: docs/rules/trust.md#schema-of-an-answer.
     """
     config = setting.config
     units = None if config.replication and config.victory == "team" else setting.agents
@@ -219,10 +214,7 @@ def _order(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> 
 
 
 def _only_opponent(state: State, agent: str) -> str | None:
-    """Return the target of a unit that named none: its opponent, if it has exactly one.
-
-    Source: docs/rules/trust.md#target.
-    """
+    """Return the target of a unit that named none: its opponent, if it has exactly one."""
     opponents = state.opponents(agent)
     return opponents[0] if len(opponents) == 1 else None
 
@@ -298,10 +290,7 @@ CODES: Mapping[str, str] = {
 }
 """What the codes of a unit's answer mean. Source: docs/rules/trust.md#rejected-actions."""
 
-Check = Callable[[State, str, Order], str | None]
-"""One check of an action: the code of the rejection, or None if the action passes."""
-
-CHECKS: Mapping[Kind, tuple[Check, ...]] = {
+CHECKS: Mapping[Kind, tuple[Callable[[State, str, Order], str | None], ...]] = {
     "high_five": (_there,),
     "attack": (_there, _no_ally),
     "block": (),
@@ -310,7 +299,7 @@ CHECKS: Mapping[Kind, tuple[Check, ...]] = {
     "replicate": (_replicable, _at_threshold),
     "send": (_there, _ally, _amount, _affordable),
 }
-"""The checks of each action, in order; the first that fails names the code of the rejection.
+"""The checks of each action, in order: each returns the code of a rejection, or None if the action passes.
 
 Source: docs/rules/trust.md#rejected-actions.
 """

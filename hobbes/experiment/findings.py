@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from hobbes.engine.world import AnyWorld
 from hobbes.experiment.statistics import Mean, means_of
-from hobbes.nodes.rng_name import without_rng
+from hobbes.nodes.journal import without_rng
 from hobbes.store.reported import Figures, measures_over_time, stretch
 
 

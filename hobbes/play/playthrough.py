@@ -10,13 +10,7 @@ from hobbes.engine.measures import work_out
 from hobbes.engine.turn import TurnRecord
 from hobbes.errors import HaltedRunError, HobbesError
 from hobbes.graphs.ring import Node, ring
-from hobbes.graphs.run import (
-    Checkpoints,
-    WaitingError,
-    open_checkpoints,
-    play_run,
-    remove_checkpoints,
-)
+from hobbes.graphs.run import Checkpoints, WaitingError, open_checkpoints, play_run, remove_checkpoints
 from hobbes.nodes.caps import Budget, Meter
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Reply
@@ -162,11 +156,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
 
 
 async def _play_on(
-    store: Store,
-    run: Run,
-    nodes: dict[str, Node],
-    on_turn: OnTurn,
-    shared: Checkpoints | None = None,
+    store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn, shared: Checkpoints | None = None
 ) -> TurnState:
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
     opened = nullcontext(shared) if shared else open_checkpoints(store.home / CHECKPOINTS)

@@ -11,9 +11,8 @@ from typing import TypeVar
 from hobbes.errors import HaltedRunError, HobbesError
 from hobbes.graphs.run import create_checkpoints, open_checkpoints, remove_checkpoints
 from hobbes.loop import play_out
-from hobbes.nodes.models import Models
 from hobbes.play.playthrough import Shared, go_on
-from hobbes.play.start import Beginning, specs_of
+from hobbes.play.start import Beginning, chats_of
 from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
 from hobbes.store.recorded_run import Run
 
@@ -111,7 +110,6 @@ def most_at_once(runs: Iterable[Run | Beginning]) -> int:
 
 def _until_used_up(run: Run | Beginning) -> int:
     """Return how many runs like this one may make as many requests at once as one of its models allows."""
-    chats: Models = {spec: one.settings for spec, one in specs_of(run).items() if one.settings}
     asked = [*run.models.values()]
-    rooms = [math.ceil(one.parallel / max(1, asked.count(spec))) for spec, one in chats.items()]
+    rooms = [math.ceil(one.parallel / max(1, asked.count(spec))) for spec, one in chats_of(run).items()]
     return max(rooms, default=os.cpu_count() or 1)

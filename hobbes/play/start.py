@@ -224,7 +224,7 @@ def change_players(store: Store, run: Run, mix: str) -> Run:
     return store.runs.find(run.id)
 
 
-def chats_of(run: Run) -> Models:
+def chats_of(run: Run | Beginning) -> Models:
     """Return the settings of each chat model that a run asks, by spec."""
     return _chats(specs_of(run))
 

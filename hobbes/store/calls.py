@@ -95,10 +95,6 @@ class Decision(NamedTuple):
         return self.outcome not in DECISIONS
 
 
-OUTCOMES = frozenset(Outcome)
-"""The outcomes that there are."""
-
-
 def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
     """Return two counts by turn: of all decisions, and of the failed calls among them."""
     decided, failed = Counter[int](), Counter[int]()
@@ -106,6 +102,13 @@ def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
         decided[decision.turn] += 1
         failed[decision.turn] += decision.failed
     return decided, failed
+
+
+def failures_among(outcomes: Mapping[str, int]) -> Row:
+    """Return the failed calls among those that count: `total`, `share` (None without calls), `by_cause`."""
+    by_cause = {outcome: n for outcome, n in outcomes.items() if outcome not in DECISIONS}
+    failed = sum(by_cause.values())
+    return {"total": failed, "share": ratio(failed, sum(outcomes.values())), "by_cause": by_cause}
 
 
 def columns_of_call(call: Call, arrived: str, hash_of: Callable[[str], str] = sha256) -> dict[str, Any]:
@@ -242,7 +245,7 @@ class Calls:
         """
         for _, *row in self._connection.execute(DECIDING, [run, *sorted(DECISIONS)]):
             decision = Decision(*row)
-            if decision.outcome not in OUTCOMES:
+            if decision.outcome not in {*Outcome}:
                 problem = f"the column calls.outcome is damaged: there is no outcome {decision.outcome!r}"
                 raise damage_error(run, f", turn {decision.turn}", problem)
             yield decision
@@ -257,19 +260,12 @@ class Calls:
 
         The observer counts as an agent. `share` is the share of all decisions, None if there are none yet.
         """
-        by_turn, by_agent, by_outcome = Counter[int](), Counter[str](), Counter[str]()
-        for decision in self.decisions(run):
-            by_outcome[decision.outcome] += 1
-            if decision.failed:
-                by_turn[decision.turn] += 1
-                by_agent[decision.agent] += 1
-        failed = by_turn.total()
+        decisions = list(self.decisions(run))
+        failed = [decision for decision in decisions if decision.failed]
         return {
-            "total": failed,
-            "share": ratio(failed, by_outcome.total()),
-            "by_turn": dict(by_turn),
-            "by_agent": dict(by_agent.most_common()),
-            "by_cause": {cause: n for cause, n in by_outcome.most_common() if cause not in DECISIONS},
+            **failures_among(dict(Counter(decision.outcome for decision in decisions).most_common())),
+            "by_turn": dict(Counter(decision.turn for decision in failed)),
+            "by_agent": dict(Counter(decision.agent for decision in failed).most_common()),
         }
 
     def first_asked(self, run: str) -> dict[str, int]:

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from hobbes.engine.answer import DECISIONS, NO_ANSWER
-from hobbes.engine.measures import AgentTurn, WorkedOut, ratio
+from hobbes.engine.answer import NO_ANSWER
+from hobbes.engine.measures import AgentTurn, WorkedOut
 from hobbes.engine.record import compact
 from hobbes.errors import DamagedError
 from hobbes.graphs.database import named_rows
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import REFUSED_NOTE, WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
-from hobbes.store.calls import CALLS, Calls, by_turn
+from hobbes.store.calls import CALLS, Calls, by_turn, failures_among
 from hobbes.store.prices import usd
 from hobbes.store.recorded_run import Ending, Run
 from hobbes.store.runs import RUNS, Runs, check_row, now, update_run
@@ -238,13 +238,6 @@ class Figures:
             scope: (sum(decided[turn] for turn in within), sum(failed[turn] for turn in within))
             for scope, within in {"run": range(played), **halves, **turns}.items()
         }
-
-
-def failures_among(outcomes: Mapping[str, int]) -> dict[str, Any]:
-    """Return the failed calls among those that count: `total`, `share` (None without calls), `by_cause`."""
-    by_cause = {outcome: n for outcome, n in outcomes.items() if outcome not in DECISIONS}
-    failed = sum(by_cause.values())
-    return {"total": failed, "share": ratio(failed, sum(outcomes.values())), "by_cause": by_cause}
 
 
 def _columns(row: dict[str, Any]) -> dict[str, Any]:

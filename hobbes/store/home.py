@@ -183,9 +183,7 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
     except NotADirectoryError as error:
         raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
     except (OSError, sqlite3.Error) as error:
-        raise HobbesError(
-            f"cannot store runs in {home}: {error}; choose another folder with --home"
-        ) from error
+        raise _cannot_store(home, error) from error
     try:
         # SQLite does not wait for another process that switches the same new file to WAL.
         with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
@@ -205,11 +203,13 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
     except OSError as error:
         if error.errno not in UNWRITABLE or error.filename is None:
             raise  # a bug, or an error of the output
-        raise HobbesError(
-            f"cannot store runs in {home}: {error}; choose another folder with --home"
-        ) from error
+        raise _cannot_store(home, error) from error
     finally:
         connection.close()
+
+
+def _cannot_store(home: Path, error: Exception) -> HobbesError:
+    return HobbesError(f"cannot store runs in {home}: {error}; choose another folder with --home")
 
 
 def read_store(home: Path) -> Store:

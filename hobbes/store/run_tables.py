@@ -17,7 +17,7 @@ from hobbes.store.home import Store
 from hobbes.store.record_views import VIEWS
 from hobbes.store.recorded_run import Run
 from hobbes.store.row_hashes import CALL_COLUMNS
-from hobbes.store.schema import agent_turns_columns, columns_of, kinds_of
+from hobbes.store.schema import agent_turns_columns, kinds_of
 from hobbes.store.turns import TURNS
 
 Row: TypeAlias = dict[str, Any]
@@ -26,7 +26,7 @@ QUERIES = {
     "turns": "select run, turn, digest, ended, state, ledgers from turns where run = ? order by turn",
     "calls": f"select {', '.join(CALL_COLUMNS)} from calls where run = ? order by turn, agent, attempt",  # noqa: S608  names are ours
     **{
-        view.name: f"select {', '.join(columns_of(view))} from {view.name} where run = ?"  # noqa: S608  names are ours
+        view.name: f"select {', '.join(view.kinds)} from {view.name} where run = ?"  # noqa: S608  names are ours
         f" order by turn, {', '.join(view.key)}"
         for view in VIEWS
     },
@@ -51,7 +51,7 @@ ADDRESS: Mapping[str, type] = {"run": str, "turn": int, "agent": str}
 """The first columns of the tables that are added."""
 
 JSON_COLUMNS = {("turns", "state"), ("turns", "ledgers"), ("calls", "usage")} | {
-    (view.name, column) for view in VIEWS for column, kind in columns_of(view).items() if kind == "json"
+    (view.name, column) for view in VIEWS for column, kind in view.kinds.items() if kind == "json"
 }
 """The columns that hold JSON: values in jsonl, text in the other formats."""
 

@@ -1,7 +1,6 @@
 """The tables of the run database, made with sqlite-utils.
 
-The tables of a turn's record are views of the column `turns.record`. Their SQL follows from the declarations
-in `record_views`.
+The tables of a turn's record are views of the column `turns.record`, which `record_views` declares.
 """
 
 import sqlite3
@@ -12,13 +11,10 @@ from typing import TYPE_CHECKING
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import HobbesError
 from hobbes.store.command_line import command
-from hobbes.store.record_views import EACH, VIEWS, Column, Kind, View
+from hobbes.store.record_views import RECORD, VIEWS
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
-
-RECORD = "iif(json_valid(record), record, '{}')"
-"""SQL for the record of a turn; a damaged one is empty."""
 
 COUNTS = {
     "rejected": f"coalesce(sum(json_array_length({RECORD}, '$.drops')), 0)",
@@ -87,7 +83,7 @@ def create(connection: sqlite3.Connection) -> None:
     with for_writing(connection).atomic() as db:
         _create_tables(db)
         for view in VIEWS:
-            db.conn.execute(view_of(view))
+            db.conn.execute(view.sql)
         db.conn.execute(f"pragma user_version = {SCHEMA_VERSION}")
 
 
@@ -164,10 +160,7 @@ def _create_tables(db: "Database") -> None:
         foreign_keys=RUN,
     )
     db.table("reported").create(
-        {
-            "run": str,
-            **dict.fromkeys(("winners", "measures", "over_time", "ratings"), str),
-        },
+        {"run": str, **dict.fromkeys(("winners", "measures", "over_time", "ratings"), str)},
         pk="run",
         strict=True,
         foreign_keys=RUN,
@@ -224,20 +217,6 @@ def check_schema(connection: sqlite3.Connection, home: Path) -> bool:
     )
 
 
-def columns_of(view: View) -> dict[str, Kind]:
-    """Return all columns of a view of the record with their types, in their order."""
-    return {"run": "text", "turn": "integer", **{name: column.kind for name, column in view.columns.items()}}
-
-
-def view_of(view: View) -> str:
-    """Return the SQL that creates a view of the record.
-
-    A damaged record has no rows. The rows of a run are found by the primary key of `turns`.
-    """
-    rows = [_rows_at(view, place) for place in view.places]
-    return f"CREATE VIEW {view.name} AS\n" + "\nunion all\n".join(rows)
-
-
 def agent_turns_table(world: AnyWorld) -> str:
     """Return the name of the plain table of a world: a row for each agent and turn."""
     return f"agent_turns_{world.name}"
@@ -272,41 +251,6 @@ def ensure_agent_turns(connection: sqlite3.Connection, world: AnyWorld) -> None:
         )
 
 
-def _rows_at(view: View, place: tuple[str, ...]) -> str:
-    """Return the SQL that selects the rows of a view at one of its places."""
-    source, path = RECORD, f"$.{view.part}"
-    joined, steps = ["turns"], []
-    for number, step in enumerate(place):
-        if step == EACH:
-            joined.append(f"json_each({source}, '{path}') as at{number}")
-            steps.append(f"at{number}.key")
-            source, path = f"iif(at{number}.type = 'object', at{number}.value, '{{}}')", "$"
-        else:
-            steps.append(f"'{step}'")
-            path += f".{step}"
-    value = f"at{len(place) - 1}.value"
-    columns = [f"{_cell(column, value, steps)} as {name}" for name, column in view.columns.items()]
-    only = [f"{value} ->> '{path}' = '{told}'" for path, told in view.only.items()]
-    paths = any(str(column.source).startswith("$.") for column in view.columns.values())
-    objects = [f"at{len(place) - 1}.type = 'object'"] if paths else []
-    where = " and ".join((*objects, *only))
-    return f"select turns.run as run, turns.turn as turn, {', '.join(columns)}\nfrom {', '.join(joined)}" + (
-        f"\nwhere {where}" if where else ""
-    )
-
-
-def _cell(column: Column, value: str, steps: Sequence[str]) -> str:
-    """Return the SQL of a column, whose row stands in `value`, reached by these steps."""
-    if column.source is None:
-        return "row_number() over (partition by turns.run, turns.turn order by at0.key) - 1"
-    if isinstance(column.source, int):
-        return steps[column.source]
-    if column.source == "$":
-        return value
-    cell = f"{value} {'->' if column.kind == 'json' else '->>'} '{column.source}'"
-    return cell if column.otherwise is None else f"coalesce({cell}, '{column.otherwise}')"
-
-
 SQL_KINDS: Mapping[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float}
 """The types of SQL columns."""
 
@@ -315,7 +259,7 @@ def kinds_of(connection: sqlite3.Connection, name: str) -> dict[str, type]:
     """Return the columns of a table or a view, each with the type of its values."""
     for view in VIEWS:
         if view.name == name:
-            return {column: int if kind == "integer" else str for column, kind in columns_of(view).items()}
+            return {column: int if kind == "integer" else str for column, kind in view.kinds.items()}
     return {
         column: SQL_KINDS[kind.upper()]
         for column, kind in connection.execute("select name, type from pragma_table_xinfo(?)", [name])

@@ -45,6 +45,10 @@ union all select 'memory', run, turn, agent, '', '', field.value, false
 A reasoning repeats its answer if it stands there word for word.
 """
 
+WITHOUT_TURNS = """runs.runs where status = 'finished' and turns > 0
+  and not exists (select 1 from runs.turns as played where played.run = runs.id)"""
+"""SQL for the runs that keep no turns: policies played them for experiments."""
+
 MAX_TURNS = 100
 """How many turns are indexed in one transaction."""
 
@@ -146,7 +150,12 @@ def _find(store: Store, query: str, filters: Filters, first: int, most: int) -> 
         where = " and ".join([own, *(f"places.{name} = :{name}" for name in values)])
         values["query"] = _as_fts5_reads_it(query)
         hits = _hits(connection, where, values | {"first": first, "most": most})
-        return Found(_total(connection, where, values), hits, _runs_without_texts(connection))
+        found = (
+            f"texts_fts join places on places.text = texts_fts.rowid where texts_fts match :query and {where}"
+        )
+        ((total,),) = connection.execute(f"select count(distinct places.text) from {found}", values)
+        ((without_texts,),) = connection.execute(f"select count(*) from {WITHOUT_TURNS}")
+        return Found(total, hits, without_texts)
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -218,15 +227,6 @@ def _as_fts5_reads_it(query: str) -> str:
     return " ".join(part if part.startswith('"') else f'"{part.rstrip("*")}"*' for part in parts) or '""'
 
 
-def _total(connection: sqlite3.Connection, where: str, values: dict[str, Any]) -> int:
-    sql = (
-        "select count(distinct places.text) from texts_fts join places on places.text = texts_fts.rowid"
-        f" where texts_fts match :query and {where}"
-    )
-    ((count,),) = connection.execute(sql, values)
-    return int(count)
-
-
 def _hits(connection: sqlite3.Connection, where: str, values: Mapping[str, Any]) -> list[Hit]:
     token = secrets.token_hex(8)  # no text has it, so none can mark anything
     begin, end = f"\x02{token}", f"\x03{token}"
@@ -257,13 +257,3 @@ def _pieces(shown: str, begin: str, end: str) -> Iterator[tuple[str, bool]]:
         match, _, after = piece.partition(end)
         yield match, True
         yield after, False
-
-
-def _runs_without_texts(connection: sqlite3.Connection) -> int:
-    """Return how many runs keep no turns: policies played them for experiments."""
-    sql = (
-        "select count(*) from runs.runs where status = 'finished' and turns > 0"
-        " and not exists (select 1 from runs.turns as played where played.run = runs.id)"
-    )
-    ((count,),) = connection.execute(sql)
-    return int(count)

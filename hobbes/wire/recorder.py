@@ -28,12 +28,7 @@ from hobbes.play.run_file import read_run_file
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store, open_store
 from hobbes.temporary import temporary
-from hobbes.wire.cassette_files import (
-    description_file,
-    read_description,
-    recorded_options,
-    write_description,
-)
+from hobbes.wire.cassette_files import description_file, read_description, recorded_options, write_description
 from hobbes.wire.cassettes import NEUTRAL_BASE_URL, answer_from_cassette, record_cassette
 from hobbes.wire.stand_in import server, stand_in
 

@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 
 from hobbes.engine.chance import RngStream, chance, happens
 from hobbes.engine.memory import EMPTY_MEMORY
-from hobbes.engine.record import (
-    DEPTH,
-    EXCERPT,
-    Findings,
-    Json,
-    canonical,
-    compact,
-    excerpt,
-)
+from hobbes.engine.record import DEPTH, EXCERPT, Findings, Json, canonical, compact, excerpt
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The chat model is one of LangChain's: what its users do with any other, they can do with it."""
+"""The chat model is one of LangChain's: callbacks, streams, events and serializers take it as such."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -7,18 +7,16 @@ from typing import Any
 
 import pytest
 from langchain_core.callbacks import UsageMetadataCallbackHandler
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
-from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from hobbes.graphs.mining import graph
-from hobbes.nodes.chat import REFUSED_FIELDS, SENT_FIELDS, ChatModel, PlainClient
+from hobbes.nodes.chat import ChatModel, PlainClient
 from hobbes.wire.recorder import environment, in_thread
 from hobbes.wire.stand_in import stand_in
 
@@ -44,13 +42,12 @@ def served() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         yield base, bodies
 
 
-def asked(base: str, ask: Callable[[ChatModel], Awaitable[Any]], **fields: Any) -> Any:
+def asked(base: str, ask: Callable[[ChatModel], Awaitable[Any]]) -> Any:
     async def asking() -> Any:
         async with PlainClient() as client:
-            model = ChatModel(
-                model="m", base_url=base, api_key=SecretStr("none"), http_async_client=client, **fields
+            return await ask(
+                ChatModel(model="m", base_url=base, api_key=SecretStr("none"), http_async_client=client)
             )
-            return await ask(model)
 
     return asyncio.run(asking())
 
@@ -77,94 +74,6 @@ def test_a_message_is_kept_by_langgraphs_own_serializer_without_a_word(
     stock = JsonPlusSerializer()
     assert stock.loads_typed(stock.dumps_typed(message)) == message
     assert caplog.messages == []
-
-
-def test_it_sends_its_own_temperature_seed_and_stop_and_those_of_a_call_before_them() -> None:
-    async def ask(model: ChatModel) -> None:
-        await model.ainvoke("hi")
-        await model.bind(seed=5).ainvoke("hi", stop=["B"])
-
-    with served() as (base, bodies):
-        asked(base, ask, temperature=0.5, seed=3, stop=["A"])
-    sent = [{name: body[name] for name in ("temperature", "seed", "stop")} for body in bodies]
-    assert sent == [
-        {"temperature": 0.5, "seed": 3, "stop": ["A"]},
-        {"temperature": 0.5, "seed": 5, "stop": ["B"]},
-    ]
-
-
-def test_it_sends_the_parameters_that_langchain_has_no_field_for_and_those_of_its_extra_body() -> None:
-    async def ask(model: ChatModel) -> None:
-        await model.ainvoke("hi", extra_body={"top_k": 2})
-
-    fields = {"frequency_penalty": 0.25, "service_tier": "flex", "store": False, "logit_bias": {7: 1}}
-    further = {"model_kwargs": {"safety": "low"}, "extra_body": {"top_k": 1, "min_p": 0.5}}
-    with served() as (base, bodies):
-        asked(base, ask, **fields, **further)
-    sent = {**fields, "logit_bias": {"7": 1}, "safety": "low", "top_k": 2, "min_p": 0.5}
-    assert {name: bodies[0][name] for name in sent} == sent
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"n": 2},
-        {"logprobs": True},
-        {"streaming": True},
-        {"include_response_headers": True},
-        {"n": 2, "reasoning": {"effort": "low"}},
-    ],
-)
-def test_it_refuses_a_field_that_would_change_nothing(fields: dict[str, Any]) -> None:
-    names = " and ".join(fields)
-    with (
-        pytest.raises(ValidationError, match=f"ChatModel ignores {names}; leave it out"),
-        served() as (base, _),
-    ):
-        asked(base, lambda model: model.ainvoke("hi"), **fields)
-
-
-USED = """
-async_client client default_headers default_query extra_body http_async_client http_client http_socket_options
-max_retries model_kwargs model_name openai_api_base openai_api_key openai_organization openai_proxy
-request_timeout root_async_client root_client tiktoken_model_name use_responses_api
-"""
-"""The fields of ChatOpenAI that make the clients, count tokens, or are sent by other names."""
-
-
-def test_each_field_of_langchains_own_is_sent_used_or_refused() -> None:
-    known = {*SENT_FIELDS, *REFUSED_FIELDS, *USED.split()}
-    assert known == ChatOpenAI.model_fields.keys() - BaseChatModel.model_fields.keys() | {"output_version"}
-
-
-class Move(BaseModel):
-    """A move."""
-
-    plot: int
-
-
-def test_it_says_how_else_to_get_tools_and_structured_output() -> None:
-    async def ask(model: ChatModel) -> None:
-        for make in (model.bind_tools, model.with_structured_output):
-            with pytest.raises(NotImplementedError, match="answers in text; ask langchain_openai"):
-                make(Move)
-
-    with served() as (base, _):
-        asked(base, ask)
-
-
-def test_it_uses_no_client_without_our_guards() -> None:
-    with pytest.raises(ValidationError, match="http_async_client"):
-        ChatModel(model="m", api_key=SecretStr("none"))  # type: ignore[call-arg]
-
-    async def ask(model: ChatModel) -> None:
-        for unguarded in (model.invoke, lambda text: [*model.stream(text)]):
-            with pytest.raises(NotImplementedError, match="ainvoke"):
-                unguarded("hi")
-
-    with served() as (base, bodies):
-        asked(base, ask)
-    assert bodies == []
 
 
 def test_a_stream_is_the_whole_answer() -> None:
