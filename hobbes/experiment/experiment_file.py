@@ -11,7 +11,7 @@ from hobbes.errors import DamagedError, UsageError
 from hobbes.experiment.arms import Factors, Options, Table, arms_of_factors, check_parameters, name_of_level
 from hobbes.experiment.file_values import Name, Seeds, Text, Turn
 from hobbes.files import read_toml
-from hobbes.nodes.prompting import SHIPPED, wordings
+from hobbes.nodes.prompt_set import SHIPPED
 from hobbes.store.experiment_tables import cells_of, damaged_file, experiment_file, experiment_names
 from hobbes.store.home import Store
 from hobbes.worlds import world_named
@@ -187,6 +187,8 @@ def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
 
 def _list_wordings(content: dict[str, Any]) -> None:
     """Write the wordings of its world into a file's content in place of SHIPPED, for a plan that is kept."""
+    from hobbes.nodes.prompting import wordings  # noqa: PLC0415  slow to import
+
     arms = content.get("arms")
     for table in [content, *(arms.values() if isinstance(arms, dict) else ())]:
         if isinstance(table, dict) and table.get("paraphrases") == SHIPPED:

@@ -16,8 +16,8 @@ from hobbes.nodes.caps import Caps, Spent
 from hobbes.nodes.journal import Prompt, Reply
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.players import parse_spec
-from hobbes.nodes.prompt_set import PromptSet
-from hobbes.nodes.prompting import SHIPPED, approximate_tokens, wordings
+from hobbes.nodes.prompt_set import SHIPPED, PromptSet
+from hobbes.nodes.prompting import approximate_tokens, wordings
 from hobbes.play.fork import ForkOptions, beginning_of_fork, prompts_of_fork, setting_of_fork
 from hobbes.play.models_file import read_models
 from hobbes.play.render import PromptQuestion, TurnStart

@@ -17,6 +17,7 @@ from hobbes.nodes.prompt_set import ROOT
 from hobbes.play.start import RunOptions, begin
 from hobbes.probe.asker import asking, kept_calls, missing
 from hobbes.probe.column_comparison import Interval
+from hobbes.probe.paraphrases import sentences_on_wordings
 from hobbes.probe.probe_plan import Column, cost, plan
 from hobbes.probe.sentences import difference_in_words, sentences
 from hobbes.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
@@ -61,10 +62,9 @@ def test_a_probe_finds_what_a_word_does_and_nothing_for_its_synonym(
     assert found == {(named, "attack"), (named, "block")}
     assert {one.column for one in told.differences} == {named, synonym, *wordings}
     *_, spread, more, other_act = sentences(told)
-    assert re.match(
-        r"4 wordings of the same rules differ by up to \d+ points, maybe by chance: ",
-        spread,
-    )
+    assert re.match(r"4 wordings of the same rules differ by up to \d+ points, maybe by chance: ", spread)
+    assert "{+Be peaceful." in (shown := document(told).markdown())
+    assert not [name for name in wordings if f"The prompt of {name}, from" in shown]
     assert more.startswith(f"{named} does more than rewording: ")
     assert other_act.startswith(f"{named} does more than rewording: ")
     (attacks,) = (one for one in told.differences if (one.column, one.act) == (named, "attack"))
@@ -490,6 +490,27 @@ def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
     told = ProbeResult("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells, ())
     assert sorted(one.act for one in told.differences) == rows
     assert [*sentences(replace(told, cells={}))] == ["No answer has an act that is counted."]
+
+
+def test_wordings_that_give_the_same_acts_differ_in_none(five: list[Situation]) -> None:
+    columns = [
+        Column("recorded"),
+        *(Column(name, name, paraphrase=name != "./x") for name in ("./x", "a", "b")),
+    ]
+    cells = {
+        (n, one.name): CellAnswers(
+            tuple(Answer(k, CALL, ("block" if one.name == "./x" else "attack",), (), None) for k in (1, 2))
+        )
+        for n in range(1, 6)
+        for one in columns
+    }
+    results = tuple(ColumnResult(one, 10, {}, {}, Spent()) for one in columns)
+    told = ProbeResult("p", WORLDS["trust"], 2, tuple(five), (None,) * 5, results, cells, ())
+    assert [*sentences_on_wordings(told)] == [
+        "3 wordings of the same rules differ in no act.",
+        "./x does more than rewording, which changed nothing here: attack changes by -100 points.",
+        "./x does more than rewording, which changed nothing here: block changes by +100 points.",
+    ]
 
 
 def test_a_model_that_the_server_does_not_have_is_corrected_under_the_same_name(
