@@ -253,8 +253,7 @@ def report(
         Form | None, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the report")
     ] = None,
     to: Annotated[
-        Path | None,
-        typer.Option("--to", "-o", help="the file to write, by default stdout"),
+        Path | None, typer.Option("--to", "-o", help="the file to write, by default stdout")
     ] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,

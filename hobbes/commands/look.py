@@ -18,7 +18,7 @@ def runs(
         list[str] | None,
         typer.Option(
             help="only runs that meet this condition: a setting, a measure or a fact, then =, !=, <, >, <=, "
-            ">= or ~ (contains), and a value; may be repeated",
+            ">= or ~ (contains), and a value; may be repeated"
         ),
     ] = None,
     sort: Annotated[

@@ -77,10 +77,7 @@ SecondsPerTurn = Annotated[
     int | None,
     typer.Option(min=0, help="how long a person may take for an answer; after that the call has failed"),
 ]
-RunName = Annotated[
-    str,
-    typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`"),
-]
+RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
 A_WORLD = "a world; `hobbes worlds` lists them"
 WorldName = Annotated[str, typer.Argument(help=A_WORLD)]
 AnyWorldName = Annotated[str | None, typer.Argument(help=A_WORLD)]

@@ -62,11 +62,7 @@ app = typer.Typer(
 @app.command(ASK, context_settings=options.ENV)
 def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN|FILE.toml...",
-            help="recorded runs, or files of situations",
-        ),
+        list[str], typer.Argument(metavar="RUN|FILE.toml...", help="recorded runs, or files of situations")
     ],
     turns: Turns = None,
     agents: Agents = None,
@@ -74,8 +70,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     prompts: Annotated[
         str | None,
         typer.Option(
-            callback=options.not_empty,
-            help=f"prompts to try, separated by commas: each {options.VARIANT}",
+            callback=options.not_empty, help=f"prompts to try, separated by commas: each {options.VARIANT}"
         ),
     ] = None,
     paraphrases: Annotated[

@@ -109,10 +109,7 @@ def verify(
 
 @app.command(context_settings=options.ENV, rich_help_panel=PROVE)
 def measure(
-    runs: Annotated[
-        list[str],
-        typer.Argument(metavar="RUN...", help="runs that have finished"),
-    ],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="runs that have finished")],
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -147,10 +144,7 @@ def measure(
 @app.command(context_settings=options.ENV, rich_help_panel=PROVE)
 def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     name: Annotated[str, typer.Option(help="the name of the test: test_NAME.py and NAME.json are written")],
-    run: Annotated[
-        str | None,
-        typer.Argument(help="a run whose turns are pinned; or give --probe"),
-    ] = None,
+    run: Annotated[str | None, typer.Argument(help="a run whose turns are pinned; or give --probe")] = None,
     turns: Annotated[
         str | None,
         typer.Option(metavar="A-B", callback=options.not_empty, help="the turns to pin, such as 40-42"),

@@ -17,13 +17,7 @@ from hobbes.experiment.statistics import (
     rounded,
     to_json,
 )
-from hobbes.experiment.wordings import (
-    Crossed,
-    Wordings,
-    detectable_over_wordings,
-    over_wordings,
-    wordings_of,
-)
+from hobbes.experiment.wordings import Crossed, Wordings, detectable_over_wordings, over_wordings, wordings_of
 
 Values: TypeAlias = Mapping[tuple[str, int], Mapping[tuple[str, str], float | None]]
 """The measures of each cell, by arm and seed: scope and name to value."""

@@ -151,13 +151,7 @@ def _arm(store: Store, file: ExperimentFile, name: str, caps: Caps) -> Beginning
     return new
 
 
-def _fork(
-    store: Store,
-    file: ExperimentFile,
-    name: str,
-    at: tuple[Run, int],
-    caps: Caps,
-) -> Planned:
+def _fork(store: Store, file: ExperimentFile, name: str, at: tuple[Run, int], caps: Caps) -> Planned:
     (parent, turn), arm = at, file.options(name)
     options = ForkOptions(turn, arm.model, arm.prompts, arm.lang, {**arm.settings})
     try:

@@ -129,9 +129,7 @@ def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> Ev
             metadata={"measures": store.figures.measures(run.id)},
         ),
         stats=EvalStats(
-            started_at=about["started"],
-            completed_at=about["ended"] or "",
-            model_usage=_total(used),
+            started_at=about["started"], completed_at=about["ended"] or "", model_usage=_total(used)
         ),
         error=EvalError(message=result["halted"], traceback="", traceback_ansi="")
         if result["halted"]

@@ -185,11 +185,7 @@ def _scores_in_short(scores: Mapping[str, int], what: str) -> Iterator[str]:
 
 
 def _key_moments(
-    store: Store,
-    run: Run,
-    names: Collection[str],
-    marks: Marks,
-    scores: Mapping[int, Mapping[str, int]],
+    store: Store, run: Run, names: Collection[str], marks: Marks, scores: Mapping[int, Mapping[str, int]]
 ) -> dict[int, list[str]]:
     """Return what a reader should look at, by turn."""
     if not run.turns:
@@ -307,9 +303,7 @@ def _changes(world: AnyWorld, before: JsonObject, after: JsonObject) -> Iterator
 
 
 def _folded(
-    texts: Sequence[_TurnText],
-    failed: Mapping[int, Mapping[str, int]],
-    moments: Mapping[int, Sequence[str]],
+    texts: Sequence[_TurnText], failed: Mapping[int, Mapping[str, int]], moments: Mapping[int, Sequence[str]]
 ) -> Iterator[Line]:
     """Yield a line for each turn; turns with nothing new, no failed calls and no key moments share one."""
 
