@@ -153,20 +153,12 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
         Literal["prompts"] | None, typer.Option(help="what may change: the words of the prompts")
     ] = None,
     settings: options.Settings = None,
-    probe: Annotated[
-        str | None, typer.Option(callback=options.not_empty, help="a probe whose answers are judged")
-    ] = None,
+    probe: Annotated[str | None, options.text("a probe whose answers are judged")] = None,
     expect: Annotated[
         str | None,
-        typer.Option(
-            callback=options.not_empty,
-            help="what its answers have to be, such as 'miner-03: no raid in at least 8 of 10'",
-        ),
+        options.text("what its answers have to be, such as 'miner-03: no raid in at least 8 of 10'"),
     ] = None,
-    column: Annotated[
-        str | None,
-        typer.Option(callback=options.not_empty, help="the column of the probe; by default the last one"),
-    ] = None,
+    column: Annotated[str | None, options.text("the column of the probe; by default the last one")] = None,
     to: Annotated[Path, typer.Option(help="the folder of the test")] = Path(),
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,

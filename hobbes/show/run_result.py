@@ -22,8 +22,8 @@ from hobbes.show.story import story_of
 from hobbes.show.tally import tally
 from hobbes.show.terminal import (
     OUT,
-    measures_title,
     next_step,
+    percent,
     picture,
     plain,
     print_json,
@@ -166,6 +166,7 @@ def _main_measures(store: Store, run: Run) -> RenderableType:
         for name in run.world.measures.headline
         if name in measures
     ]
-    title, more = measures_title(store.calls.failures(run.id)["share"]), len(measures) - len(rows)
+    failed, more = store.calls.failures(run.id)["share"], len(measures) - len(rows)
+    title = f"\nmeasures ({percent(failed)} of calls failed)" if failed else "\nmeasures"
     rest = plain(f"{counted(more, 'more measure')}: {store.command('trace', run.label, '--raw')}")
     return Group(table(title, ("measure", "value", "meaning"), rows), *([rest] if more else []))

@@ -29,7 +29,6 @@ from hobbes.show.terminal import (
     picture,
     plain,
     styled_name,
-    summary,
     table,
     tokens_text,
     told_text,
@@ -58,7 +57,8 @@ def trace_run(store: Store, run: Run, *, raw: bool = False) -> Shown:
         looks = looks_in(store, run)
         show_story(story_of(store, run, looks), looks)
         if raw:
-            OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
+            OUT.print(json_text(store.figures.result(run)))
+            OUT.print(table("\nmeasures", ("measure", "value"), store.figures.measures(run.id).items()))
 
     return Shown(lambda: trace.overview(store, run), show)
 
