@@ -35,9 +35,6 @@ EVERYBODY = "all"
 NOTHING_DONE = "nothing since its last turn"
 """What is said of an agent to which others did nothing."""
 
-SAME = "the same words as before"
-"""Stands for a note that an agent wrote down again, word for word."""
-
 MAX_REFUSED = 60
 """How many characters of what was rejected or corrected stand beside the reason."""
 
@@ -76,7 +73,8 @@ def narrative_of(run: Run, full: FullTurn | None, card: Card) -> Narrative:
         return Narrative(f"{_ended(run.world, card)}.", *_why(card), Knew(), (), not_kept, (), ())
     turn, reflection = card["turn"], card["intent"].get("reflection", {})
     wrote, before = {name: reflection.get(WRITTEN_AS[name]) for name in NOTES}, card["memory_before"]
-    wrote = {name: text if not text or text != before[name] else SAME for name, text in wrote.items()}
+    again = "the same words as before"
+    wrote = {name: again if text and text == before[name] else text for name, text in wrote.items()}
     return Narrative(
         _sentence(run, full, card),
         *_why(card),

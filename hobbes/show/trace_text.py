@@ -38,9 +38,6 @@ from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
-UNFINISHED = "not finished"
-"""What is said of a turn that has not finished."""
-
 
 class Shown(NamedTuple):
     """What `hobbes trace` shows: as a JSON document, or printed for people."""
@@ -132,7 +129,7 @@ def show_story(story: Story, looks: Looks) -> None:
     """
     show_sentences(story, looks)
     for line in story.lines:
-        parts = [told_text(words, looks) for words in line.words or (UNFINISHED,)]
+        parts = [told_text(words, looks) for words in line.words or ("not finished",)]
         parts += [Text(line.failures, style="bold red")] if line.failed else []
         print_line(line.turns, Text(" · ").join(parts))
     if story.happened:

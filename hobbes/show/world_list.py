@@ -18,8 +18,6 @@ from hobbes.show.terminal import table
 Schema: TypeAlias = Mapping[str, Any]
 """A JSON schema."""
 
-SETTINGS_TITLE = "\nsettings: --set NAME=VALUE; a NAME.FIELD is set by --set 'NAME={\"FIELD\": VALUE}'"
-
 
 def about(world: AnyWorld) -> dict[str, Any]:
     """Return the rules, settings, policies, prompts, measures, events and codes of a world."""
@@ -140,7 +138,11 @@ def show_one(world: dict[str, Any]) -> RenderableType:
         Text(
             f"{world['world']}: rules version {rules['version']}, {rules['page'] or 'no page'}", style="bold"
         ),
-        table(SETTINGS_TITLE, ("name", "values", "default", "meaning"), settings),
+        table(
+            "\nsettings: --set NAME=VALUE; a NAME.FIELD is set by --set 'NAME={\"FIELD\": VALUE}'",
+            ("name", "values", "default", "meaning"),
+            settings,
+        ),
         table(
             "\npolicies: --model 'policy:NAME' or 'policy:NAME?noise=0.1&tremble=0.1' (shares from 0 to 1)",
             ("name", "meaning"),
