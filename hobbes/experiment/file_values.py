@@ -1,10 +1,12 @@
 """Values of experiment files that have a form of their own: names, texts, seeds, turns, several prompts."""
 
 import re
+from collections.abc import Collection
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator
 
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import MAX_NAME, MAX_SEED
 
 MAX_SEEDS = 100_000
@@ -65,6 +67,26 @@ def _several(given: object) -> object:
     if len({*map(str, given)}) < len(given):
         raise ValueError("one is listed twice")
     return tuple(given)
+
+
+PROBLEMS = {
+    "missing": "is missing",
+    "int_type": "write a whole number",
+    "string_type": "write a text in quotation marks",
+    "list_type": "write a list of values",
+    "dict_type": "write a table here",
+    "model_type": "write a table here",
+    "string_pattern_mismatch": "write letters, digits, - and _, with a letter or a digit first",
+}
+"""What pydantic finds wrong in a file, in words."""
+
+
+def unknown_key(key: str, model: type[BaseModel], hidden: Collection[str] = ()) -> str:
+    """Return what is wrong with a key that a table does not have, with those that it has but for some."""
+    fields = model.model_fields.items()
+    keys = sorted(field.alias or name for name, field in fields if name not in hidden)
+    there = did_you_mean(key, keys, f"the keys are {', '.join(keys)}")
+    return f"unknown key {key!r}{there}"
 
 
 Name = Annotated[str, BeforeValidator(_name)]

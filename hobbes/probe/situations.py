@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.errors import UsageError
+from hobbes.experiment.file_values import PROBLEMS, unknown_key
 from hobbes.files import check_path, read_toml
 from hobbes.store.history import intents_of, missing_turn, state_before, stored_turn
 from hobbes.store.home import Store
@@ -73,18 +73,6 @@ def with_options(
         raise UsageError(_in_words(error)) from error
 
 
-_PROBLEMS = {
-    "missing": "is missing",
-    "int_type": "write a whole number",
-    "string_type": "write a text in quotation marks",
-    "list_type": "write a list",
-    "dict_type": "write a table",
-    "model_type": "write a table",
-    "string_pattern_mismatch": "write letters, digits, - and _, with a letter or a digit first",
-}
-"""What pydantic finds wrong, in words."""
-
-
 def _in_words(error: ValidationError) -> str:
     return "; ".join(_problem(one["type"], one["msg"], one["loc"]) for one in error.errors())
 
@@ -94,11 +82,8 @@ def _problem(kind: str, message: str, place: tuple[int | str, ...]) -> str:
     in_situation = place[0] == "situation" and len(place) > 2  # noqa: PLR2004  its name, number and key
     where, key = (f"situation {int(place[1]) + 1}: ", place[2]) if in_situation else ("", place[0])
     if kind == "extra_forbidden":
-        model: type[BaseModel] = Situation if in_situation else ProbeFile
-        keys = [field.alias or name for name, field in model.model_fields.items()]
-        known = ", ".join(keys)
-        return f"{where}there is no key {key!r}{did_you_mean(str(key), keys, f'the keys: {known}')}"
-    return f"{where}{key}: {_PROBLEMS.get(kind, message)}"
+        return f"{where}{unknown_key(str(key), Situation if in_situation else ProbeFile)}"
+    return f"{where}{key}: {PROBLEMS.get(kind, message)}"
 
 
 def add(path: Path, situation: Situation) -> int:

@@ -46,7 +46,12 @@ def _methods(report: Report) -> Iterator[Section]:
     """Yield what explains and checks the answers."""
     yield from exploratory(report)
     yield _differences(report)
-    if wordings := list(_wordings(report)):
+    if wordings := [
+        (one.arm, one.measure, each.wording, *numbers(each.mean))
+        for one in report.differences
+        for of in one.judged.wordings
+        for each in of.each
+    ]:
         yield Section("Wordings", (), ("arm", "measure", "wording", *NUMBERS), wordings)
     yield _failing(report)
     yield from parts(report)
@@ -78,13 +83,6 @@ def _differences(report: Report) -> Section:
         rows.append((one.arm, one.measure, *numbers(of.mean), short(of.effect), *ps, *sizes))
     tests = ("effect", "p", "p (Holm)", "found in 80%", "margin", "p (margin)")
     return Section(f"Differences from {report.baseline}", (), ("arm", "measure", *NUMBERS, *tests), rows)
-
-
-def _wordings(report: Report) -> Iterator[tuple[str, ...]]:
-    """Yield the difference with each wording alone."""
-    for one in report.differences:
-        for of in one.judged.wordings:
-            yield from ((one.arm, one.measure, w.wording, *numbers(w.mean)) for w in of.each)
 
 
 def _failing(report: Report) -> Section:

@@ -377,7 +377,7 @@ def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
         add(file, ones[0])
     file.write_text('[[situation]]\nrun = "a"\nturns = 3\n', encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"situation 1: turn: is missing; .*there is no key 'turns'; did you mean 'turn'"
+        UsageError, match=r"situation 1: turn: is missing; .*unknown key 'turns'; did you mean 'turn'"
     ):
         read_probe_file(file)
 
@@ -386,11 +386,11 @@ def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("[[situation]]\nrun = 'a'\nturn = 'x'\nagent = 'b'", "situation 1: turn: write a whole number"),
-        ("[[situations]]\nrun = 'a'", "there is no key 'situations'; did you mean 'situation'"),
-        ("zzz = 1", "there is no key 'zzz'; the keys: situation, name, prompts, .* set, times"),
+        ("[[situations]]\nrun = 'a'", "unknown key 'situations'; did you mean 'situation'"),
+        ("zzz = 1", "unknown key 'zzz'; the keys are lang, model, name, .* situation, times"),
         ("name = 'a/b c'", "name: write letters, digits, - and _, with a letter or a digit first"),
         ("prompts = [3]", "prompts: write a text in quotation marks"),
-        ("situation = [3]", "situation: write a table"),
+        ("situation = [3]", "situation: write a table here"),
     ],
 )
 def test_what_is_wrong_in_a_file_of_situations_is_said_in_words(
