@@ -77,11 +77,7 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
     opened: Store, five: list[Situation], tmp_path: Path
 ) -> None:
     """A cap stops it at ten moments; what is told in the end is what an unstopped probe tells."""
-    ways: dict[str, Any] = {
-        "situation": five,
-        "prompts": [variant(tmp_path, "Be peaceful.")],
-        "times": 2,
-    }
+    ways: dict[str, Any] = {"situation": five, "prompts": [variant(tmp_path, "Be peaceful.")], "times": 2}
     with heeding() as server:
         for calls in range(1, 20, 2):
             with pytest.raises(
@@ -167,11 +163,7 @@ def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
     columns = [one.column for one in told.columns]
     assert [one.answers for one in told.columns] == [3, 3, 3, 3, 3]
     assert [one.name for one in columns[3:]] == ["recorded openai:other", f"{mine} openai:other"]
-    assert [told.against(one) for one in columns] == [
-        None,
-        *3 * ["recorded"],
-        "recorded openai:other",
-    ]
+    assert [told.against(one) for one in columns] == [None, *3 * ["recorded"], "recorded openai:other"]
 
 
 def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
