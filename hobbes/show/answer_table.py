@@ -60,8 +60,6 @@ AXIS_IN_WORDS = (
     "difference that matters. Each measure has its own scale. The nearest pair is the one nearest the mean."
 )
 
-DOTS_LEAD = " When a chart below is opened, each of its dots leads to its pair."
-
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]
 """Returns the address at which two runs are compared, or one is shown."""
 
@@ -359,7 +357,7 @@ def table_of_answers(store: Store, report: Report, link: To | None = None) -> tu
             f"Not in the plan: {counted(len(others), 'comparison')}, under Exploratory in the methods."
         )
     if shown:
-        words.append(f"{AXIS_IN_WORDS}{DOTS_LEAD if link else ''}")
+        words.append(AXIS_IN_WORDS)
     runs = runs_compared(report)
     for one in shown:
         pair = [] if one.one.judged.all_equal else runs(one.one.judged, one.one.judged.nearest())
