@@ -115,8 +115,6 @@ class Telling(Generic[I]):
     more(events, of_turn)
                    what to add to how the events of one type are told, by all events of the turn: readers are
                    told it, agents are not; empty if there is nothing to add
-    between        what a table of all pairs of agents counts of the events of each type in which one names
-                   another, such as `how often the row raided the column`
     landmarks      the events that a reader of a run looks for, the most important one first
     in_short(counts, first, now)
                    what happened in a run, in at most two sentences: by how often each landmark and each other
@@ -140,7 +138,6 @@ class Telling(Generic[I]):
     causes: Mapping[str, str] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)
     more: Callable[[Sequence[Event], Sequence[Event]], str] = lambda _events, _of_turn: ""
-    between: Mapping[str, str] = field(default_factory=dict)
     landmarks: tuple[Landmark, ...] = ()
     in_short: Callable[[Counts, PlayedTurn[Any, I], Any], Sequence[str]] | None = None
     knew: Callable[[Mapping[str, Any]], Knew] = lambda _: Knew()

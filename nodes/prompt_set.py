@@ -21,6 +21,9 @@ ROOT = Path(__file__).resolve().parents[1] / "prompts"
 A variant with a slash in its name is the path of any other folder that holds these files.
 """
 
+SHIPPED = "shipped"
+"""What stands for the wordings of a world in a list of prompts."""
+
 MAX_TEMPLATE_LENGTH = 1_000_000
 """The most bytes of a template file."""
 

@@ -49,9 +49,6 @@ from hobbes.nodes.prompt_templates import (
     render,
 )
 
-SHIPPED = "shipped"
-"""What stands for the wordings of a world in a list of prompts."""
-
 VIEW = frozenset({"view", "you"})
 """The placeholders of a turn template beside those of a system template."""
 

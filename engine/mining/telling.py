@@ -234,10 +234,5 @@ TELLING = Telling(
     acts=acts,
     landmarks=(Landmark("raid", "raid"), Landmark("capture", "raid", {"result": "captured"})),
     in_short=in_short,
-    between={
-        "raid": "how often the row raided the column",
-        "tax": "gold that raids of the row cost it, which went to the column",
-        "return": "how often the row got back a plot that the column had captured",
-    },
 )
 """How mining is told in words."""

@@ -154,11 +154,5 @@ TELLING = Telling(
     landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
     in_short=in_short,
     held={"territories": lambda state: {agent: len(land) for agent, land in state["territories"].items()}},
-    between={
-        "attack": "mils that the row sent against the column",
-        "cede": "how many territories the row ceded to the column",
-        "grant": "money that the row granted to the column",
-        "resource_grant": "how much the row handed over to the column, all resources together",
-    },
 )
 """How nations is told in words."""

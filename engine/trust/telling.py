@@ -250,15 +250,5 @@ TELLING = Telling(
         Landmark("death", "death"),
     ),
     in_short=in_short,
-    between={
-        "miss": "how often the row meant to high five the column, and missed",
-        "attack": "how often the row attacked the column",
-        "high_five": "how often the row high fived the column",
-        "misread": "how often the column saw a high five of the row as an attack",
-        "send": "sats that the row sent to the column",
-        "propose": "how often the row proposed an alliance to the column",
-        "ally": "how often the row became an ally of the column",
-        "leave": "how often the row left an alliance with the column",
-    },
 )
 """How trust is told in words."""

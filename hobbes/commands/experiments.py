@@ -77,16 +77,15 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     if not dry_run and not on and (jobs or os.cpu_count()) != 1:
         get_ready()  # while this process imports the same
 
-    from rich.text import Text
-
     from hobbes.experiment.cost_estimate import estimate
     from hobbes.experiment.experiment_file import read_experiment_file
+    from hobbes.experiment.frozen import frozen_plan
     from hobbes.experiment.games import Ways, missing, tainted_cells
     from hobbes.experiment.origins import with_bases
     from hobbes.experiment.plan import plan
     from hobbes.experiment.sentences import tainted_of
     from hobbes.nodes.caps import Caps
-    from hobbes.show.terminal import OUT, next_step, print_json, remark
+    from hobbes.show.terminal import next_step, print_json, remark, say
 
     caps = Caps(max_calls, max_tokens, max_usd)
     asked, content = read_experiment_file(file)
@@ -116,12 +115,11 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             told = {"experiment": asked.name, "runs": len(made.cells), "played": len(cells)}
             print_json({**told, "tainted": tainted})
         else:
-            OUT.print(
-                Text(f"{asked.name}: {counted(len(made.cells), 'run')}, {len(cells)} of them played now")
-            )
-            _tell_plan(store, made)
+            say(f"{asked.name}: {counted(len(made.cells), 'run')}, {len(cells)} of them played now")
+            if (frozen := frozen_plan(store, made.file)) and frozen.changes:
+                say(f"not as planned: {'; '.join(frozen.changes)}")
             if tainted:
-                OUT.print(Text(f"{tainted_of(tainted, len(made.cells))}: too many calls failed"))
+                say(f"{tainted_of(tainted, len(made.cells))}: too many calls failed")
             next_step(store.command("report", asked.name))
         if tainted:
             sys.exit(1)
@@ -207,23 +205,12 @@ def ask_whether_to_play(cost: "Estimate") -> None:
     options.agree("Play it?", "nothing was played")
 
 
-def _tell_plan(store: "Store", made: "Plan") -> None:
-    from hobbes.experiment.frozen import frozen_plan
-    from hobbes.show.terminal import say
-
-    frozen = frozen_plan(store, made.file)
-    if frozen and frozen.changes:
-        say(f"not as planned: {'; '.join(frozen.changes)}")
-
-
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
 def experiments(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
     """List the experiments, the newest first.
 
     Example: hobbes experiments
     """
-    from rich.text import Text
-
     from hobbes.experiment.experiment_file import overview
     from hobbes.show.terminal import OUT, print_json, say, table
 
@@ -243,7 +230,7 @@ def experiments(home: options.Home = options.HOME, as_json: options.AsJson = Fal
             if "damage" in one:
                 say(one["damage"])
     else:
-        OUT.print(Text("no experiments yet; docs/experiments.md shows one"))
+        say("no experiments yet; docs/experiments.md shows one")
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
@@ -253,8 +240,7 @@ def report(
         Form | None, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the report")
     ] = None,
     to: Annotated[
-        Path | None,
-        typer.Option("--to", "-o", help="the file to write, by default stdout"),
+        Path | None, typer.Option("--to", "-o", help="the file to write, by default stdout")
     ] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,

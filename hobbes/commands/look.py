@@ -18,7 +18,7 @@ def runs(
         list[str] | None,
         typer.Option(
             help="only runs that meet this condition: a setting, a measure or a fact, then =, !=, <, >, <=, "
-            ">= or ~ (contains), and a value; may be repeated",
+            ">= or ~ (contains), and a value; may be repeated"
         ),
     ] = None,
     sort: Annotated[
@@ -238,10 +238,9 @@ def note(  # noqa: PLR0913, PLR0917  its arguments and options
     with options.open_home(home) as store:
         whole = None if turn == ALL else int(turn)
         place = annotations.place_of(store, run, whole, None if agent == ALL else agent, event)
-        change = annotations.Change(text, tag or (), untag or ())
-        if change == annotations.Change():
+        if text is None and not tag and not untag:
             raise UsageError("there is nothing to note: write a text, or give --tag")
-        written = annotations.change_note(store, place, change)
+        written = annotations.change_note(store, place, text, tag or (), untag or ())
         if as_json:
             print_json(written.to_json())
         else:

@@ -35,6 +35,11 @@ def not_empty(param: typer.CallbackParam, value: str | None) -> str | None:
     return value
 
 
+def text(meaning: str, *names: str) -> Any:  # noqa: ANN401  as typer's own
+    """Return an option with a text, which must not be empty."""
+    return typer.Option(*names, callback=not_empty, help=meaning)
+
+
 def _folder(text: object) -> Path:
     """Return a path; raise UsageError for an empty one, which would be the present folder."""
     if not str(text):
@@ -59,28 +64,21 @@ Rounds = Annotated[int | None, typer.Option(min=1, help="how many turns")]
 Seed = Annotated[int | None, typer.Option(help="the seed of the run's random draws")]
 Model = Annotated[
     str | None,
-    typer.Option(
-        callback=not_empty,
-        help="openai:NAME, policy:NAME?noise=0.1&tremble=0.1, python:FILE.py:NAME, human, a name in the "
-        "models file, or SPEC*N,SPEC*N",
+    text(
+        "openai:NAME, policy:NAME?noise=0.1&tremble=0.1, python:FILE.py:NAME, human, a name in the "
+        "models file, or SPEC*N,SPEC*N"
     ),
 ]
-Prompts = Annotated[str | None, typer.Option(callback=not_empty, help=VARIANT)]
-Lang = Annotated[str | None, typer.Option(callback=not_empty, help="en or zh")]
+Prompts = Annotated[str | None, text(VARIANT)]
+Lang = Annotated[str | None, text("en or zh")]
 ObserverSpec = Annotated[
-    str | None,
-    typer.Option(
-        callback=not_empty, help="who rules on requests: a rule of the world, human, or openai:NAME"
-    ),
+    str | None, text("who rules on requests: a rule of the world, human, or openai:NAME")
 ]
 SecondsPerTurn = Annotated[
     int | None,
     typer.Option(min=0, help="how long a person may take for an answer; after that the call has failed"),
 ]
-RunName = Annotated[
-    str,
-    typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`"),
-]
+RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
 A_WORLD = "a world; `hobbes worlds` lists them"
 WorldName = Annotated[str, typer.Argument(help=A_WORLD)]
 AnyWorldName = Annotated[str | None, typer.Argument(help=A_WORLD)]

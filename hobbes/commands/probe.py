@@ -18,20 +18,10 @@ ASK = "ask"
 """The command that `hobbes probe RUN` stands for."""
 
 
-Turns = Annotated[
-    str | None,
-    typer.Option(callback=options.not_empty, help="turns of the runs, such as 3,7 or 3-5; by default all"),
-]
-Agents = Annotated[
-    str | None,
-    typer.Option(callback=options.not_empty, help="agents, separated by commas; by default all that act"),
-]
+Turns = Annotated[str | None, options.text("turns of the runs, such as 3,7 or 3-5; by default all")]
+Agents = Annotated[str | None, options.text("agents, separated by commas; by default all that act")]
 Where = Annotated[
-    str | None,
-    typer.Option(
-        callback=options.not_empty,
-        help="only situations in which the recorded decision has this act, such as raid",
-    ),
+    str | None, options.text("only situations in which the recorded decision has this act, such as raid")
 ]
 
 
@@ -62,47 +52,31 @@ app = typer.Typer(
 @app.command(ASK, context_settings=options.ENV)
 def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN|FILE.toml...",
-            help="recorded runs, or files of situations",
-        ),
+        list[str], typer.Argument(metavar="RUN|FILE.toml...", help="recorded runs, or files of situations")
     ],
     turns: Turns = None,
     agents: Agents = None,
     where: Where = None,
     prompts: Annotated[
-        str | None,
-        typer.Option(
-            callback=options.not_empty,
-            help=f"prompts to try, separated by commas: each {options.VARIANT}",
-        ),
+        str | None, options.text(f"prompts to try, separated by commas: each {options.VARIANT}")
     ] = None,
-    paraphrases: Annotated[
-        str | None, typer.Option(callback=options.not_empty, help="rewordings to try: prompts, or `shipped`")
-    ] = None,
+    paraphrases: Annotated[str | None, options.text("rewordings to try: prompts, or `shipped`")] = None,
     model: Annotated[
         str | None,
-        typer.Option(
+        options.text(
+            "chat models to ask, separated by commas; by default the one that plays the agent",
             "--model",
             "--models",
-            callback=options.not_empty,
-            help="chat models to ask, separated by commas; by default the one that plays the agent",
         ),
     ] = None,
-    lang: Annotated[
-        str | None, typer.Option(callback=options.not_empty, help="languages to try, separated by commas")
-    ] = None,
+    lang: Annotated[str | None, options.text("languages to try, separated by commas")] = None,
     settings: options.Settings = None,
     times: Annotated[
         int | None,
         typer.Option(min=1, max=1_000, help="how often each question is asked; by default 10, or as before"),
     ] = None,
     name: Annotated[
-        str | None,
-        typer.Option(
-            callback=options.not_empty, help="the name of the probe, required; called again, it goes on"
-        ),
+        str | None, options.text("the name of the probe, required; called again, it goes on")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="say what would be asked and what it would cost; ask nothing")

@@ -20,10 +20,7 @@ app = typer.Typer(
 
 AtTurn = Annotated[int, typer.Option(min=0, help="a turn, counted from 0")]
 OfAgent = Annotated[str | None, typer.Option(help="an agent, or observer; by default the first agent")]
-InRun = Annotated[
-    str | None,
-    typer.Option(help="take state and memories from this run, and its settings"),
-]
+InRun = Annotated[str | None, typer.Option(help="take state and memories from this run, and its settings")]
 RunsLang = Annotated[str | None, typer.Option(help="en or zh; by default that of the run, or en")]
 Variant = Annotated[str, typer.Argument(help=options.VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]

@@ -109,10 +109,7 @@ def verify(
 
 @app.command(context_settings=options.ENV, rich_help_panel=PROVE)
 def measure(
-    runs: Annotated[
-        list[str],
-        typer.Argument(metavar="RUN...", help="runs that have finished"),
-    ],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="runs that have finished")],
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -130,14 +127,8 @@ def measure(
         for name in runs:
             run = with_turns(store, store.runs.find(name))
             found = measure_anew(store, run)
-            told.append(
-                {
-                    "run": run.id,
-                    "measures_version": run.world.measures.version,
-                    "measures": len(found.measures),
-                    "agent_turns": len(found.agent_turns),
-                }
-            )
+            counts = {"measures": len(found.measures), "agent_turns": len(found.agent_turns)}
+            told.append({"run": run.id, "measures_version": run.world.measures.version, **counts})
             if not as_json:
                 say(f"{run.label}: {counted(len(found.measures), 'figure')} measured")
     if as_json:
@@ -147,10 +138,7 @@ def measure(
 @app.command(context_settings=options.ENV, rich_help_panel=PROVE)
 def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     name: Annotated[str, typer.Option(help="the name of the test: test_NAME.py and NAME.json are written")],
-    run: Annotated[
-        str | None,
-        typer.Argument(help="a run whose turns are pinned; or give --probe"),
-    ] = None,
+    run: Annotated[str | None, typer.Argument(help="a run whose turns are pinned; or give --probe")] = None,
     turns: Annotated[
         str | None,
         typer.Option(metavar="A-B", callback=options.not_empty, help="the turns to pin, such as 40-42"),
@@ -159,20 +147,12 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
         Literal["prompts"] | None, typer.Option(help="what may change: the words of the prompts")
     ] = None,
     settings: options.Settings = None,
-    probe: Annotated[
-        str | None, typer.Option(callback=options.not_empty, help="a probe whose answers are judged")
-    ] = None,
+    probe: Annotated[str | None, options.text("a probe whose answers are judged")] = None,
     expect: Annotated[
         str | None,
-        typer.Option(
-            callback=options.not_empty,
-            help="what its answers have to be, such as 'miner-03: no raid in at least 8 of 10'",
-        ),
+        options.text("what its answers have to be, such as 'miner-03: no raid in at least 8 of 10'"),
     ] = None,
-    column: Annotated[
-        str | None,
-        typer.Option(callback=options.not_empty, help="the column of the probe; by default the last one"),
-    ] = None,
+    column: Annotated[str | None, options.text("the column of the probe; by default the last one")] = None,
     to: Annotated[Path, typer.Option(help="the folder of the test")] = Path(),
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,

@@ -6,12 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from hobbes.engine.names import did_you_mean
 from hobbes.errors import DamagedError, UsageError
 from hobbes.experiment.arms import Factors, Options, Table, arms_of_factors, check_parameters, name_of_level
-from hobbes.experiment.file_values import Name, Seeds, Text, Turn
+from hobbes.experiment.file_values import PROBLEMS, Name, Seeds, Text, Turn, unknown_key
 from hobbes.files import read_toml
-from hobbes.nodes.prompting import SHIPPED, wordings
+from hobbes.nodes.prompt_set import SHIPPED
 from hobbes.store.experiment_tables import cells_of, damaged_file, experiment_file, experiment_names
 from hobbes.store.home import Store
 from hobbes.worlds import world_named
@@ -187,6 +186,8 @@ def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
 
 def _list_wordings(content: dict[str, Any]) -> None:
     """Write the wordings of its world into a file's content in place of SHIPPED, for a plan that is kept."""
+    from hobbes.nodes.prompting import wordings  # noqa: PLC0415  slow to import
+
     arms = content.get("arms")
     for table in [content, *(arms.values() if isinstance(arms, dict) else ())]:
         if isinstance(table, dict) and table.get("paraphrases") == SHIPPED:
@@ -315,16 +316,8 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
     key = ".".join(names[table:])
     message = message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
-        fields = model.model_fields.items()
-        keys = sorted(field.alias or name for name, field in fields if name not in FOUND)
-        there = did_you_mean(key, keys, f"the keys are {', '.join(keys)}")
-        message, key = f"unknown key {key!r}{there}", ""
-    elif kind == "missing":
-        message = "is missing"
-    elif kind in {"dict_type", "model_type"}:
-        message = "write a table here"
-    elif kind == "list_type":
-        message = "write a list of values"
+        message, key = unknown_key(key, model, FOUND), ""
+    message = PROBLEMS.get(kind, message)
     at = " ".join(part for part in (where, key) if part)
     return f"{at}: {message}" if at else message
 

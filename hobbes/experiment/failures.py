@@ -21,8 +21,6 @@ class Failing:
     with_failures: int
     """How many games have a failed call."""
     outcomes: Mapping[str, int]
-    share: float | None
-    """The share of failed calls, None without calls."""
     difference: Difference | None
     """The share of failed calls in a game minus that in the baseline's; None for the baseline."""
     p_holm: float | None
@@ -32,6 +30,11 @@ class Failing:
     def failed(self) -> int:
         """How many calls failed, and led to the default action."""
         return sum(count for outcome, count in self.outcomes.items() if outcome not in DECISIONS)
+
+    @property
+    def share(self) -> float | None:
+        """The share of failed calls, None without calls."""
+        return rounded(self.failed / calls) if (calls := sum(self.outcomes.values())) else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON."""
@@ -76,14 +79,5 @@ def failing(file: ExperimentFile, games: Mapping[tuple[str, int], Figures]) -> I
     tested = dict(zip(others, zip(found, holm([one.p for one in found]), strict=True), strict=True))
     for arm in file.all_arms:
         outcomes = {one.value: counts[arm][one] for one in Outcome if counts[arm][one]}
-        calls = sum(outcomes.values())
-        lost = sum(count for outcome, count in outcomes.items() if outcome not in DECISIONS)
-        share = rounded(lost / calls) if calls else None
-        yield Failing(
-            arm,
-            sum(map(len, shares[arm].values())),
-            failed[arm],
-            outcomes,
-            share,
-            *tested.get(arm, (None, None)),
-        )
+        games_of = sum(map(len, shares[arm].values()))
+        yield Failing(arm, games_of, failed[arm], outcomes, *tested.get(arm, (None, None)))

@@ -1,24 +1,22 @@
 """Values of experiment files that have a form of their own: names, texts, seeds, turns, several prompts."""
 
 import re
+from collections.abc import Collection
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator
 
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import MAX_NAME, MAX_SEED
 
 MAX_SEEDS = 100_000
 """More seeds than this are a slip of the keyboard."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-
-_FROM_TO = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
-"""The first and the last of the seeds."""
-
 
 def _name(given: object) -> object:
     """Refuse names that could not be a part of a run's name."""
-    if isinstance(given, str) and (_NAME.fullmatch(given) is None or len(given) > MAX_NAME):
+    pattern = rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{MAX_NAME - 1}}}"
+    if isinstance(given, str) and not re.fullmatch(pattern, given):
         raise ValueError(
             f"{given!r} is not a name; use letters, digits, hyphens and underscores, {MAX_NAME} at most"
         )
@@ -27,7 +25,7 @@ def _name(given: object) -> object:
 
 def _seeds(given: object) -> tuple[int, ...]:
     """Return the seeds: as many as a number says from 1 on, from one to another, or those of a list."""
-    if isinstance(given, str) and (ends := _FROM_TO.fullmatch(given)):
+    if isinstance(given, str) and (ends := re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", given)):
         first, last = int(ends[1]), int(ends[2])
         if not first <= last <= MAX_SEED or last - first >= MAX_SEEDS:
             raise ValueError(f"{given!r}: write the smaller seed first, and at most {MAX_SEEDS} seeds")
@@ -65,6 +63,26 @@ def _several(given: object) -> object:
     if len({*map(str, given)}) < len(given):
         raise ValueError("one is listed twice")
     return tuple(given)
+
+
+PROBLEMS = {
+    "missing": "is missing",
+    "int_type": "write a whole number",
+    "string_type": "write a text in quotation marks",
+    "list_type": "write a list of values",
+    "dict_type": "write a table here",
+    "model_type": "write a table here",
+    "string_pattern_mismatch": "write letters, digits, - and _, with a letter or a digit first",
+}
+"""What pydantic finds wrong in a file, in words."""
+
+
+def unknown_key(key: str, model: type[BaseModel], hidden: Collection[str] = ()) -> str:
+    """Return what is wrong with a key that a table does not have, with those that it has but for some."""
+    fields = model.model_fields.items()
+    keys = sorted(field.alias or name for name, field in fields if name not in hidden)
+    there = did_you_mean(key, keys, f"the keys are {', '.join(keys)}")
+    return f"unknown key {key!r}{there}"
 
 
 Name = Annotated[str, BeforeValidator(_name)]

@@ -76,7 +76,12 @@ def _plan(store: Store, file: ExperimentFile, caps: Caps) -> Plan:
     else:
         plain = {name: _arm(store, file, name, caps) for name in _names(file)}
         cells = [
-            Cell(file.name, name, seed, _beginning_at(new, seed, place))
+            Cell(
+                file.name,
+                name,
+                seed,
+                replace(new, setting=replace(new.setting, seed=seed), models=models_at(new.models, place)),
+            )
             for place, seed in enumerate(file.seeds)
             for name, new in _with_null(file, plain).items()
         ]
@@ -151,13 +156,7 @@ def _arm(store: Store, file: ExperimentFile, name: str, caps: Caps) -> Beginning
     return new
 
 
-def _fork(
-    store: Store,
-    file: ExperimentFile,
-    name: str,
-    at: tuple[Run, int],
-    caps: Caps,
-) -> Planned:
+def _fork(store: Store, file: ExperimentFile, name: str, at: tuple[Run, int], caps: Caps) -> Planned:
     (parent, turn), arm = at, file.options(name)
     options = ForkOptions(turn, arm.model, arm.prompts, arm.lang, {**arm.settings})
     try:
@@ -218,10 +217,6 @@ def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
                 f"{place}: {world.name} has no measure {measure!r}"
                 + did_you_mean(measure, formulas, f"measures: {' '.join(formulas)}")
             )
-
-
-def _beginning_at(new: Beginning, seed: int, place: int) -> Beginning:
-    return replace(new, setting=replace(new.setting, seed=seed), models=models_at(new.models, place))
 
 
 def _check_played(store: Store, made: Plan) -> None:

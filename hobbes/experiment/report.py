@@ -75,10 +75,6 @@ class Report:
         """Whether seeds were added after the experiment had begun."""
         return self.plan is not None and self.plan.extended
 
-    def failing_of(self, of: Judged) -> list[Failing]:
-        """Return how the calls of the arms of a comparison ended."""
-        return [one for one in self.failing if one.arm in of.sample.arms]
-
     def may_be_failures(self, of: Judged) -> bool:
         """Return whether a difference was found that is not found without the pairs in which calls failed.
 
@@ -87,7 +83,8 @@ class Report:
         left = of.without_failures
         if not of.differs or left is None or left.differs:
             return False
-        return left.difference.mean.n >= left.fewest or not fail_equally(self.failing_of(of))
+        arms = [one for one in self.failing if one.arm in of.sample.arms]
+        return left.difference.mean.n >= left.fewest or not fail_equally(arms)
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as `hobbes report --json` prints it."""

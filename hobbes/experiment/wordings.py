@@ -12,14 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hobbes.experiment.power import detectable_by_student
-from hobbes.experiment.statistics import (
-    ALPHA,
-    MIN_VALUES,
-    Difference,
-    Mean,
-    means_of,
-    rounded,
-)
+from hobbes.experiment.statistics import ALPHA, MIN_VALUES, Difference, Mean, means_of, rounded
 
 Crossed: TypeAlias = Mapping[str, Mapping[int, float]]
 """What is compared, for each wording of some arms: by the name of the wording, then by seed."""

@@ -88,8 +88,8 @@ def interval(pairs: Sequence[Pair]) -> Interval:
     n, differences = len(pairs), [one.now / one.of_now - one.before / one.of_before for one in pairs]
     mean = fmean(differences)
     shares = [(_share_of(p.before, p.of_before), _share_of(p.now, p.of_now)) for p in pairs]
-    of_answers = math.sqrt(math.fsum(one.variance + other.variance for one, other in shares)) / n
-    middle = fmean(now.mean - before.mean for before, now in shares)
+    of_answers = math.sqrt(math.fsum(of + other for (_, of), (_, other) in shares)) / n
+    middle = fmean(now - before for (before, _), (now, _) in shares)
     reach = NormalDist().inv_cdf(1 - ALPHA / 2) * of_answers
     low, high = middle - reach, middle + reach
     if n >= MIN_SITUATIONS:
@@ -121,13 +121,7 @@ def student(freedom: int) -> float:
     return math.sqrt(freedom) * math.tan(middle)
 
 
-class _Share(NamedTuple):
-    """A share of answers with one more answer of each kind (Agresti and Caffo, 2000), and its variance."""
-
-    mean: float
-    variance: float
-
-
-def _share_of(acts: int, answers: int) -> _Share:
+def _share_of(acts: int, answers: int) -> tuple[float, float]:
+    """Return a share of answers, with one more of each kind (Agresti and Caffo, 2000), and its variance."""
     share = (acts + 1) / (answers + 2)
-    return _Share(share, share * (1 - share) / (answers + 2))
+    return share, share * (1 - share) / (answers + 2)

@@ -35,6 +35,8 @@ def _spread_in_words(spread: Mapping[str, Mapping[str, float]], chance: str) -> 
     """Return in which act wordings differ most, given how far each is from the first of them in each act."""
     sizes = {act: 100 * (max(of_act.values()) - min(of_act.values())) for act, of_act in spread.items()}
     act = max(sizes, key=sizes.__getitem__)
+    if not sizes[act]:
+        return f"{len(spread[act])} wordings of the same rules differ in no act."
     least, most = (end(spread[act], key=spread[act].__getitem__) for end in (min, max))
     return (
         f"{len(spread[act])} wordings of the same rules differ by up to {sizes[act]:.0f} points{chance}: "
@@ -44,8 +46,12 @@ def _spread_in_words(spread: Mapping[str, Mapping[str, float]], chance: str) -> 
 
 def _beside(one: Difference, wordings: list[float]) -> str:
     """Return whether a difference is more than wordings make, given how far each is from the first one."""
+    change = one.difference.mean
+    if not any(wordings):
+        does = "does more than rewording, which changed nothing here"
+        return f"{one.column} {does}: {one.act} changes by {100 * change:+.0f} points."
     reach = student(len(wordings) - 1) * stdev(wordings) * math.sqrt(1 + 1 / len(wordings))
-    change, low, high = one.difference.mean, fmean(wordings) - reach, fmean(wordings) + reach
+    low, high = fmean(wordings) - reach, fmean(wordings) + reach
     does = "is not shown to do" if low <= change <= high else "does"
     return (
         f"{one.column} {does} more than rewording: {one.act} changes by {100 * change:+.0f} points, in 95% "

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from hobbes.engine.telling import counted, quoted
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import view_of
 from hobbes.experiment.statistics import ALPHA
 from hobbes.nodes.players import is_stand_in
@@ -12,7 +12,6 @@ from hobbes.probe.column_comparison import MIN_SITUATIONS
 from hobbes.probe.paraphrases import sentences_on_wordings
 from hobbes.probe.probe_plan import NOTHING_COMPARED, Cost, Plan
 from hobbes.probe.table import Difference, ProbeResult
-from hobbes.wire.stand_in import FORBIDDEN, OBEDIENT
 
 MAX_BEFELL = 2
 """Of how many things that others did to an agent a situation tells, those first that were against it."""
@@ -41,10 +40,9 @@ def sentences(told: ProbeResult) -> Iterator[str]:
     yield from sentences_on_wordings(told)
     players = (one.call.reply.player for cell in told.cells.values() for one in cell.answers)
     if len(told.columns) > 1 and any(map(is_stand_in, players)):
-        heeded = " and ".join(map(quoted, FORBIDDEN))
         yield (
-            f"The models of the stand-in server read no words, except that {OBEDIENT} heeds {heeded}; any "
-            "other difference between prompts of one of them is chance."
+            "The models of the stand-in server read no words, except that policy/obedient obeys two "
+            "sentences (docs/start.md); any other difference between prompts of one of them is chance."
         )
     if len(told.columns) == 1:
         yield f"There is only the column {told.columns[0].column.name}, so {NOTHING_COMPARED}."

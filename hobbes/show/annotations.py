@@ -1,7 +1,6 @@
 """Notes as people write and list them: in the terminal, on a page, in Python."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from hobbes.errors import HobbesError, MissingError
 from hobbes.show.palette import Look, looks_of
@@ -29,24 +28,13 @@ def place_of(
     return Place(run.id, turn, agent, event)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What is written into a note; what is None or empty leaves it as it is."""
-
-    text: str | None = None
-    tags: Collection[str] = ()
-    untag: Collection[str] = ()
-    """The tags that are taken away."""
-
-
-def change_note(store: Store, place: Place, change: Change) -> Note:
-    """Write a change into the note of a place."""
+def change_note(
+    store: Store, place: Place, text: str | None, tags: Collection[str], untag: Collection[str]
+) -> Note:
+    """Write a text into the note of a place, unless it is None; add tags, and take others away."""
     before = store.notes.at(place)
-    return store.notes.keep(
-        place,
-        tags=({*before.tags} - {*change.untag}) | {*change.tags},
-        text=before.note if change.text is None else change.text,
-    )
+    kept = ({*before.tags} - {*untag}) | {*tags}
+    return store.notes.keep(place, tags=kept, text=before.note if text is None else text)
 
 
 def show(store: Store, notes: Sequence[Note]) -> None:

@@ -60,8 +60,6 @@ AXIS_IN_WORDS = (
     "difference that matters. Each measure has its own scale. The nearest pair is the one nearest the mean."
 )
 
-DOTS_LEAD = " When a chart below is opened, each of its dots leads to its pair."
-
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]
 """Returns the address at which two runs are compared, or one is shown."""
 
@@ -187,7 +185,8 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
             differing = settings_that_differ(a, b)
             differing.pop("prompt_texts", None)  # the word diff shows them
             if "prompts" in differing:
-                differing["prompts"] = [_variant_name(variant) for variant in differing["prompts"]]
+                variants = differing["prompts"]  # a folder is called by its name, without the path to it
+                differing["prompts"] = [Path(one).name if is_path(one) else one for one in variants]
             settings = [
                 (name, _told(one), _told(other)) for name, (one, other) in settings_by_field(differing)
             ]
@@ -201,22 +200,13 @@ def _told(value: object) -> str:
     )
 
 
-def _variant_name(variant: str) -> str:
-    """Return what a variant of prompts is called: a folder without the path to it."""
-    return Path(variant).name if is_path(variant) else variant
-
-
 def _prompts(a: Run, b: Run) -> Pieces:
     """Return the lines of the prompts of two runs that differ, as players read them, without the views."""
     texts = [(run.prompts.system, run.prompts.turn) for run in (a, b)]
-    if texts[0] == texts[1] and not any(_reads_prompts(run) for run in (a, b)):
+    players = {*a.models.values(), *b.models.values()}
+    if texts[0] == texts[1] and all(spec.startswith("policy:") for spec in players):  # nobody reads them
         return []
     return word_diff(*(f"{system_text(run.prompts, run.setting)}\n\n{run.prompts.turn}" for run in (a, b)))
-
-
-def _reads_prompts(run: Run) -> bool:
-    """Return whether a player of a run is no scripted policy."""
-    return any(not spec.startswith("policy:") for spec in run.models.values())
 
 
 def _diffs(report: Report, arms: Sequence[Changed]) -> Iterator[tuple[str, Pieces]]:
@@ -359,7 +349,7 @@ def table_of_answers(store: Store, report: Report, link: To | None = None) -> tu
             f"Not in the plan: {counted(len(others), 'comparison')}, under Exploratory in the methods."
         )
     if shown:
-        words.append(f"{AXIS_IN_WORDS}{DOTS_LEAD if link else ''}")
+        words.append(AXIS_IN_WORDS)
     runs = runs_compared(report)
     for one in shown:
         pair = [] if one.one.judged.all_equal else runs(one.one.judged, one.one.judged.nearest())

@@ -9,30 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from inspect_ai.log import (
-    EvalConfig,
-    EvalDataset,
-    EvalError,
-    EvalLog,
-    EvalResults,
-    EvalSample,
-    EvalSpec,
-    EvalStats,
-    EvalStatus,
-    write_eval_log,
-)
-from inspect_ai.model import (
-    ChatCompletionChoice,
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    ContentReasoning,
-    ContentText,
-    ModelOutput,
-    ModelUsage,
-)
-from inspect_ai.scorer import Score
+from inspect_ai import log, model, scorer
 from rich.progress import track
 
 from hobbes.engine.answer import DECISIONS, FAILURE_CODES, READING_CODES, Outcome
@@ -45,7 +22,7 @@ from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
-STATUSES: Mapping[str, EvalStatus] = {"finished": "success", "halted": "error"}
+STATUSES: Mapping[str, log.EvalStatus] = {"finished": "success", "halted": "error"}
 """What inspect calls the status of a run. Any other run is one that has started."""
 
 STOP_REASONS: Mapping[Outcome, Literal["max_tokens", "content_filter"]] = {
@@ -78,8 +55,7 @@ def write(store: Store, run: Run, path: Path) -> int:
     turns: dict[str, list[AgentTurn]] = {}
     for agent, turn in _turns(store, run):
         turns.setdefault(agent, []).append(turn)
-    log = _log(store, run, turns)
-    write_eval_log(log, path, "eval")
+    log.write_eval_log(_log(store, run, turns), path, "eval")
     return len(turns)
 
 
@@ -94,16 +70,16 @@ def _turns(store: Store, run: Run) -> Iterator[tuple[str, AgentTurn]]:
             yield agent, AgentTurn(calls, deciding(calls) or calls[-1], card)
 
 
-def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> EvalLog:
+def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> log.EvalLog:
     last = state_before(store, run, run.turns) if run.turns else None
     samples = [_sample(run, agent, of_agent, last) for agent, of_agent in turns.items()]
     used = [
         turn for of_agent in turns.values() for turn in of_agent if turn.call.address.turn >= run.forked_at
     ]
     about, result = store.figures.about(run.id), store.figures.result(run)
-    return EvalLog(
+    return log.EvalLog(
         status=STATUSES.get(run.status, "started"),
-        eval=EvalSpec(
+        eval=log.EvalSpec(
             eval_id=run.id,
             run_id=run.id,
             task_id=run.id,
@@ -117,33 +93,31 @@ def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> Ev
                 "lang": run.prompts.lang,
                 **run.setting.config.model_dump(mode="json"),
             },
-            dataset=EvalDataset(name=run.label, samples=len(samples)),
+            dataset=log.EvalDataset(name=run.label, samples=len(samples)),
             model=",".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
-            config=EvalConfig(),
+            config=log.EvalConfig(),
             packages={"hobbes": run.versions.hobbes},
             metadata={**about, **result},
         ),
-        results=EvalResults(
+        results=log.EvalResults(
             total_samples=len(samples),
             completed_samples=len(samples),
             metadata={"measures": store.figures.measures(run.id)},
         ),
-        stats=EvalStats(
-            started_at=about["started"],
-            completed_at=about["ended"] or "",
-            model_usage=_total(used),
+        stats=log.EvalStats(
+            started_at=about["started"], completed_at=about["ended"] or "", model_usage=_total(used)
         ),
-        error=EvalError(message=result["halted"], traceback="", traceback_ansi="")
+        error=log.EvalError(message=result["halted"], traceback="", traceback_ansi="")
         if result["halted"]
         else None,
         samples=samples,
     )
 
 
-def _sample(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> EvalSample:  # noqa: ANN401  a world's own state
+def _sample(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> log.EvalSample:  # noqa: ANN401  a world's own state
     """Return the turns of an agent. `last` is the state after the last turn; None if none has ended."""
     first = turns[0].calls[0]
-    return EvalSample(
+    return log.EvalSample(
         id=agent,
         uuid=f"{run.id}-{agent}",
         epoch=1,
@@ -184,29 +158,29 @@ def _about(turn: AgentTurn) -> Card:
     }
 
 
-def _messages(run: Run, call: Call, *, system: bool) -> list[ChatMessage]:
+def _messages(run: Run, call: Call, *, system: bool) -> list[model.ChatMessage]:
     return [*_question(run, call, system=system), *(choice.message for choice in _output(run, call).choices)]
 
 
-def _question(run: Run, call: Call, *, system: bool) -> list[ChatMessage]:
+def _question(run: Run, call: Call, *, system: bool) -> list[model.ChatMessage]:
     """Return the texts that were sent; the system text only where that is asked for, as it stays the same."""
     at = f"{run.id}/{call.address}"
-    texts: list[ChatMessage] = []
+    texts: list[model.ChatMessage] = []
     if system and call.prompt.system:
-        texts.append(ChatMessageSystem(id=f"{at}/system", content=call.prompt.system, source="input"))
+        texts.append(model.ChatMessageSystem(id=f"{at}/system", content=call.prompt.system, source="input"))
     about = {"turn": call.address.turn, "attempt": call.address.attempt, "question": call.question}
     return [
         *texts,
-        ChatMessageUser(id=f"{at}/prompt", content=call.prompt.turn, source="input", metadata=about),
+        model.ChatMessageUser(id=f"{at}/prompt", content=call.prompt.turn, source="input", metadata=about),
     ]
 
 
-def _output(run: Run, call: Call) -> ModelOutput:
+def _output(run: Run, call: Call) -> model.ModelOutput:
     """Return what came back of a call: at most one answer."""
     reply = call.reply
-    answer = ChatMessageAssistant(
+    answer = model.ChatMessageAssistant(
         id=f"{run.id}/{call.address}/answer",
-        content=[_reasoning(reply), ContentText(text=reply.text)] if reply.reasoning else reply.text,
+        content=[_reasoning(reply), model.ContentText(text=reply.text)] if reply.reasoning else reply.text,
         source="generate",
         model=reply.model,
         metadata={
@@ -218,8 +192,8 @@ def _output(run: Run, call: Call) -> ModelOutput:
             **reply.details._asdict(),
         },
     )
-    choice = ChatCompletionChoice(message=answer, stop_reason=STOP_REASONS.get(call.outcome, "stop"))
-    return ModelOutput(
+    choice = model.ChatCompletionChoice(message=answer, stop_reason=STOP_REASONS.get(call.outcome, "stop"))
+    return model.ModelOutput(
         model=reply.model,
         choices=[choice] if reply.text or reply.reasoning else [],
         completion=reply.text,
@@ -229,21 +203,21 @@ def _output(run: Run, call: Call) -> ModelOutput:
     )
 
 
-def _reasoning(reply: Reply) -> ContentReasoning:
+def _reasoning(reply: Reply) -> model.ContentReasoning:
     """Return the reasoning of a reply; inspect has a field of its own for a provider's summary."""
     if reply.reasoning_source is ReasoningSource.SUMMARY:
-        return ContentReasoning(reasoning="", summary=reply.reasoning)
-    return ContentReasoning(reasoning=reply.reasoning)
+        return model.ContentReasoning(reasoning="", summary=reply.reasoning)
+    return model.ContentReasoning(reasoning=reply.reasoning)
 
 
-def _usage(call: Call) -> ModelUsage | None:
+def _usage(call: Call) -> model.ModelUsage | None:
     """Return the tokens of a call, None if the server did not count them."""
     counts = call.reply.tokens_in, call.reply.tokens_out
     if counts == (None, None):
         return None
     into, out = (count or 0 for count in counts)
     details = call.reply.details
-    return ModelUsage(
+    return model.ModelUsage(
         input_tokens=max(0, into - (details.tokens_cached or 0) - (details.tokens_cache_written or 0)),
         output_tokens=out,
         total_tokens=into + out,
@@ -254,16 +228,16 @@ def _usage(call: Call) -> ModelUsage | None:
     )
 
 
-def _total(turns: Iterable[AgentTurn]) -> dict[str, ModelUsage]:
+def _total(turns: Iterable[AgentTurn]) -> dict[str, model.ModelUsage]:
     """Return the tokens of each model in all calls of some turns."""
-    total: dict[str, ModelUsage] = {}
+    total: dict[str, model.ModelUsage] = {}
     for call in (call for turn in turns for call in turn.calls):
         if used := _usage(call):
-            total[call.reply.model] = total.get(call.reply.model, ModelUsage()) + used
+            total[call.reply.model] = total.get(call.reply.model, model.ModelUsage()) + used
     return total
 
 
-def _scores(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> dict[str, Score]:  # noqa: ANN401  a world's own state
+def _scores(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> dict[str, scorer.Score]:  # noqa: ANN401  a world's own state
     """Return the scores of a sample by name, that of the agent first: tools take the first one.
 
     An observer has none of its own. Without a completed turn there are none at all.
@@ -274,11 +248,8 @@ def _scores(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> dict
     scores = {}
     if agent != OBSERVER:
         owner = run.world.owner(last, agent)
-        score, about = (
-            run.world.scores(last).get(owner),
-            f"the {run.world.measures.score} of {owner} after the last turn",
-        )
-        scores["score"] = Score(value=score, explanation=about)
+        about = f"the {run.world.measures.score} of {owner} after the last turn"
+        scores["score"] = scorer.Score(value=run.world.scores(last).get(owner), explanation=about)
     outcomes = Counter(turn.call.outcome.value for turn in turns if turn.failed)
     scores["failed"] = _score_of(outcomes)
     for name in ("drops", "mends"):
@@ -286,9 +257,9 @@ def _scores(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> dict
     return scores
 
 
-def _score_of(codes: Counter[str]) -> Score:
+def _score_of(codes: Counter[str]) -> scorer.Score:
     """Return how many there were as a score, explained by how many of each kind."""
-    return Score(
+    return scorer.Score(
         value=codes.total(), explanation="\n".join(f"{code}: {n}" for code, n in codes.items()) or "none"
     )
 

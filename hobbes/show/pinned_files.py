@@ -93,11 +93,7 @@ def _text_of_test(pin: TurnsPin, files: Files, *, prompts: bool) -> str:
     given = "" if prompts else ', ignore="prompts"'
     held = f"{file} holds the state before these turns, the recorded answers and what is expected."
     played = f"The test plays the turns again from these answers and asks no model. It compares {compared}."
-    paragraphs = (
-        pin.about,
-        f"{held} {played}",
-        "`pytest --hobbes-update` accepts a change that is meant.",
-    )
+    paragraphs = (pin.about, f"{held} {played}", "`pytest --hobbes-update` accepts a change that is meant.")
     return _test(paragraphs, files, f'hobbes_replay("{file}"{given})')
 
 

@@ -1,5 +1,7 @@
 """What an experiment would cost, and what it could find: `hobbes experiment --dry-run`."""
 
+from collections.abc import Iterator
+
 from hobbes.engine.telling import counted
 from hobbes.experiment.cost_estimate import Estimate
 from hobbes.experiment.plan import Plan
@@ -24,8 +26,8 @@ def cost_rows(cost: Estimate) -> list[tuple[str, str]]:
 def show_plan(made: Plan, cost: Estimate, *, as_json: bool) -> None:
     """Print what an experiment would cost, and how small a difference it could find."""
     check_installed()
-    seeds, level = len(made.file.seeds), strictest_level(made.file)
-    effect = detectable_effect(seeds, level)
+    level = strictest_level(made.file)
+    effect = detectable_effect(len(made.file.seeds), level)
     if as_json:
         print_json(
             {
@@ -40,25 +42,22 @@ def show_plan(made: Plan, cost: Estimate, *, as_json: bool) -> None:
         )
         return
     OUT.print(table(f"{made.file.name}: {counted(len(made.cells), 'run')}", ("", ""), cost_rows(cost)))
+    for note in _notes(made, effect, fewest_pairs(level)):
+        OUT.print(plain(f"\n{note}"))
+
+
+def _notes(made: Plan, effect: float | None, fewest: int) -> Iterator[str]:
+    """Yield where the arms begin, and how small a difference their seeds find."""
+    seeds = len(made.file.seeds)
     if made.file.origin:
         turns = sorted({base.turn for base in made.file.origin.bases})
         where = f"turn {turns[0]}" if len(turns) == 1 else f"turns {turns[0]} to {turns[-1]}"
         runs = counted(seeds, "recorded run")
-        OUT.print(plain(f"\nall arms fork {runs} at {where}; the turns before cost nothing"))
+        yield f"all arms fork {runs} at {where}; the turns before cost nothing"
     if effect is None:
-        few = counted(seeds, "seed")
-        OUT.print(plain(f"\nnothing can be concluded from {few}; play {fewest_pairs(level)} or more"))
+        yield f"nothing can be concluded from {counted(seeds, 'seed')}; play {fewest} or more"
     else:
-        OUT.print(
-            plain(
-                f"\nin 80% of experiments, {seeds} seeds find a difference of {effect:.2f} standard "
-                "deviations of the paired differences"
-            )
-        )
+        found = f"{effect:.2f} standard deviations of the paired differences"
+        yield f"in 80% of experiments, {seeds} seeds find a difference of {found}"
     if any(made.file.paraphrases_of(arm) for arm in made.file.arms):
-        OUT.print(
-            plain(
-                "these sizes hold for these wordings alone; a claim about all that they stand for "
-                "needs larger ones"
-            )
-        )
+        yield "these sizes hold for these wordings alone; a claim about all wordings needs larger ones"

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from hobbes.engine.memory import reason
-from hobbes.engine.telling import quoted
+from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import meanings
 from hobbes.errors import MissingError
 from hobbes.probe.probe_plan import RECORDED
@@ -37,14 +37,14 @@ OF_TABLE = (
 def document(told: ProbeResult, link: Callable[..., str] | None = None) -> Document:
     """Return a probe for people. With `link`, situations lead to their cards, and cells to their answers."""
     names = [one.column.name for one in told.columns]
+    reworded = {one.column.name for one in told.columns if one.column.paraphrase}
     sections = [Section("What was found", list(sentences(told)))]
     order = by_change(told)
-    if diffs := [diff for name in names for diff in _changed(told, name, order[0])]:
+    if diffs := [diff for name in names if name not in reworded for diff in _changed(told, name, order[0])]:
         sections.append(Section("What was changed", diffs=diffs))
     rows = [[*_row(told, number, link)] for number in order]
     sections.append(Section("Situations", [OF_TABLE], ("situation", *names), rows))
-    columns = ("column", "answers", "failures", "rejections", "calls", "tokens", "dollars")
-    sections.append(Section("Each column", (), columns, [_costs(one) for one in told.columns]))
+    sections.append(Section("Each column", [_costs(one) for one in told.columns]))
     return Document(f"{told.name}, a probe of {told.world.name}", sections)
 
 
@@ -53,14 +53,13 @@ def by_change(told: ProbeResult) -> list[int]:
     return sorted(range(1, len(told.situations) + 1), key=lambda n: -told.most_changed(n)[0])
 
 
-def _costs(one: ColumnResult) -> tuple[str, ...]:
+def _costs(one: ColumnResult) -> str:
     """Return what a column cost, and what became of its calls."""
     tokens, usd = one.spent.tokens, one.spent.usd
-    return (
-        *(one.column.name, str(one.answers), _counts(one.failures), _counts(one.rejections)),
-        *(str(one.spent.calls), "unknown" if tokens is None else f"{tokens:,}"),
-        "unknown" if usd is None else f"{usd:,.4f}",
-    )
+    cost = f"tokens {'unknown' if tokens is None else f'{tokens:,}'}, "
+    cost += f"dollars {'unknown' if usd is None else f'{usd:,.4f}'}"
+    ended = f"failures: {_counts(one.failures)}; rejections: {_counts(one.rejections)}"
+    return f"{one.column.name}: {counted(one.answers, 'answer')}; {ended}; {cost}."
 
 
 def _row(told: ProbeResult, number: int, link: Callable[..., str] | None) -> Iterator[Cell]:

@@ -1,12 +1,10 @@
 """What people see while a run is played: a progress bar, and in a terminal the picture of the world.
 
-A line below the bar says whose answers are still awaited, what the run has cost so far, and the time left.
+The bar has the time left; a line below it says whose answers are awaited and what the run has cost so far.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from statistics import median
 from typing import Any
 
 from rich import progress
@@ -24,7 +22,8 @@ from hobbes.store.recorded_run import Run
 NAMED = 4
 """How many of the agents that are waited for are named."""
 
-MINUTE, HOUR = 60, 3600
+PERIOD = 3600
+"""How many seconds back turns count for the time left."""
 
 
 class Watch:
@@ -32,12 +31,10 @@ class Watch:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._bar = _progress()
+        self._bar = _progress(*_time_left())
         self._task = self._bar.add_task(run.world.name, total=run.setting.config.rounds, completed=run.turns)
         self._meter: Meter | None = None
         self._world: dict[str, Any] | None = None
-        self._last: tuple[int, float] | None = None
-        self._seconds: list[float] = []
 
     def on_meter(self, meter: Meter) -> None:
         """Take the meter that counts the run's calls."""
@@ -47,10 +44,6 @@ class Watch:
         """Take the state that the run starts from, and then the state after each turn."""
         self._bar.update(self._task, completed=state["turn"])
         self._world = state["world"]
-        now = time.monotonic()
-        if self._last and self._last[0] < state["turn"]:  # damaged checkpoints make it say a turn twice
-            self._seconds.append(now - self._last[1])
-        self._last = state["turn"], now
 
     def screen(self) -> RenderableType:
         """Return what is shown now."""
@@ -61,19 +54,8 @@ class Watch:
         return Group(picture(self._run.world.picture.rows(state), words), self._bar, self.line())
 
     def line(self) -> Text:
-        """Return the line below the bar: who is waited for, tokens, dollars, time left."""
-        parts = [*(costs(self._meter) if self._meter else ()), *self._time_left()]
-        return plain(" · ".join(parts))
-
-    def _time_left(self) -> Iterator[str]:
-        """Yield the time that the remaining turns take if they take as long as most of those played so far.
-
-        This is the median, since one turn may have taken a night, in which the machine slept.
-        """
-        if self._last and self._seconds:
-            turn, ended = self._last
-            whole = median(self._seconds) * (self._run.setting.config.rounds - turn)
-            yield f"about {duration(max(whole - (time.monotonic() - ended), 0))} left"
+        """Return the line below the bar: who is waited for, tokens, dollars."""
+        return plain(" · ".join(costs(self._meter) if self._meter else ()))
 
 
 def costs(meter: Meter) -> Iterator[str]:
@@ -91,16 +73,6 @@ def spent(meter: Meter) -> Iterator[str]:
     if total.tokens != 0:
         yield "tokens unknown" if total.tokens is None else f"{total.tokens:,} tokens"
         yield "price unknown" if total.usd is None else f"${total.usd:,.2f}"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in words, in the two largest units at most."""
-    if seconds < MINUTE:
-        return f"{seconds:.0f} s"
-    if seconds < HOUR:
-        return f"{seconds / MINUTE:.0f} min"
-    minutes = round(seconds / MINUTE)
-    return f"{minutes // 60} h {minutes % 60} min"
 
 
 class CellsWatch(side_by_side.Progress):
@@ -129,7 +101,7 @@ class CellsWatch(side_by_side.Progress):
 @contextmanager
 def show_experiment_progress(runs: int, missing: int) -> Iterator[CellsWatch]:
     """Show the progress of an experiment on stderr; yield what has to be told about it."""
-    with _progress(progress.TextColumn("left"), progress.TimeRemainingColumn()) as bar:
+    with _progress(*_time_left()) as bar:
         yield CellsWatch(bar, runs, runs - missing)
 
 
@@ -145,6 +117,10 @@ def watched_answers(meter: Meter, answers: int) -> Iterator[Callable[[], None]]:
         yield on_answer
 
 
+def _time_left() -> tuple[progress.ProgressColumn, ...]:
+    return progress.TextColumn("left"), progress.TimeRemainingColumn()
+
+
 def _progress(*more: progress.ProgressColumn) -> progress.Progress:
     """Return a progress bar on stderr, with more columns if they are given."""
     return progress.Progress(
@@ -155,6 +131,7 @@ def _progress(*more: progress.ProgressColumn) -> progress.Progress:
         *more,
         console=ERR,
         transient=True,
+        speed_estimate_period=PERIOD,
     )
 
 

@@ -91,11 +91,7 @@ class Probed:
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON."""
         told, problem = self.tried
-        return {
-            "rendering": self.number,
-            "probe": told.to_json() if told else None,
-            "error": problem or None,
-        }
+        return {"rendering": self.number, "probe": told.to_json() if told else None, "error": problem or None}
 
 
 News: TypeAlias = Rendering | Probed

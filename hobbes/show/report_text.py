@@ -46,7 +46,12 @@ def _methods(report: Report) -> Iterator[Section]:
     """Yield what explains and checks the answers."""
     yield from exploratory(report)
     yield _differences(report)
-    if wordings := list(_wordings(report)):
+    if wordings := [
+        (one.arm, one.measure, each.wording, *numbers(each.mean))
+        for one in report.differences
+        for of in one.judged.wordings
+        for each in of.each
+    ]:
         yield Section("Wordings", (), ("arm", "measure", "wording", *NUMBERS), wordings)
     yield _failing(report)
     yield from parts(report)
@@ -80,13 +85,6 @@ def _differences(report: Report) -> Section:
     return Section(f"Differences from {report.baseline}", (), ("arm", "measure", *NUMBERS, *tests), rows)
 
 
-def _wordings(report: Report) -> Iterator[tuple[str, ...]]:
-    """Yield the difference with each wording alone."""
-    for one in report.differences:
-        for of in one.judged.wordings:
-            yield from ((one.arm, one.measure, w.wording, *numbers(w.mean)) for w in of.each)
-
-
 def _failing(report: Report) -> Section:
     """Return how the calls of each arm ended."""
     outcomes = list(dict.fromkeys(outcome for one in report.failing for outcome in one.outcomes))
@@ -112,11 +110,10 @@ def _rules(report: Report) -> Iterator[str]:
     """Yield how the figures were computed. docs/experiments.md says more."""
     yield (
         "Each run counts as one value, and is compared with the baseline's run of the same seed. Pairs in "
-        "which a measure is undefined are left out. A 95% interval is Student's, longer on the side of the "
-        "longer tail by Johnson's correction for skewness; with few values it may include impossible ones, "
-        "such as a share below 0. p is the larger of two: that of a permutation test that flips signs (all "
-        f"flips of up to {MAX_EXACT} pairs, {RANDOM_FLIPS:,} random ones of more), and that at which the "
-        "interval ends at 0. docs/calibration.md says how often both are right."
+        "which a measure is undefined are left out. A 95% interval is Student's, with Johnson's correction "
+        "for skewness. p is the larger of two: that of a permutation test that flips signs (all flips of up "
+        f"to {MAX_EXACT} pairs, {RANDOM_FLIPS:,} random ones of more), and that at which the interval ends "
+        "at 0. docs/calibration.md says how often both are right."
     )
     yield (
         "Holm's method corrects p for all arms and measures that are compared, and separately for the "

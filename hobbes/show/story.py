@@ -5,7 +5,7 @@ world can say stands in `World.telling`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise, takewhile
 
@@ -77,17 +77,8 @@ class Story:
     happened: Mapping[str, int]
 
 
-def story_of(
-    store: Store,
-    run: Run,
-    names: Collection[str],
-    read: Callable[[int, Sequence[PlainRecord]], object] = lambda _turn, _mutual: None,
-) -> Story:
-    """Return the story of a run, in which `names` act.
-
-    Of each turn, `read` is given the events in which one names another, an effect and its cause as one.
-    Raise DamagedError at a damaged turn.
-    """
+def story_of(store: Store, run: Run, names: Collection[str]) -> Story:
+    """Return the story of a run, in which `names` act. Raise DamagedError at a damaged turn."""
     world, marks, scores = run.world, no_marks(run.world), dict[int, Mapping[str, int]]()
     texts, happened = list[_TurnText](), Counter[str]()
     most = max(1, min(MAX_DEEDS_OF_TURN, MAX_DEEDS // max(run.turns, 1)))
@@ -98,9 +89,7 @@ def story_of(
         scores[turn] = world.scores(load_state(run, turn, record["state"]))
         causes = without_effects(world, record["events"])
         happened.update(event["type"] for event in causes)
-        mutual = [event for event in causes if any(named_in(event, names))]
-        read(turn, mutual)
-        to_others = [event for event in mutual if event["type"] != MESSAGE]
+        to_others = [event for event in causes if event["type"] != MESSAGE and any(named_in(event, names))]
         texts.append(_turn_text(world, [event for _, event in landmarks], to_others, before, record, most))
         before = record["state"]
     failed = _failed(store, run)
@@ -185,11 +174,7 @@ def _scores_in_short(scores: Mapping[str, int], what: str) -> Iterator[str]:
 
 
 def _key_moments(
-    store: Store,
-    run: Run,
-    names: Collection[str],
-    marks: Marks,
-    scores: Mapping[int, Mapping[str, int]],
+    store: Store, run: Run, names: Collection[str], marks: Marks, scores: Mapping[int, Mapping[str, int]]
 ) -> dict[int, list[str]]:
     """Return what a reader should look at, by turn."""
     if not run.turns:
@@ -307,9 +292,7 @@ def _changes(world: AnyWorld, before: JsonObject, after: JsonObject) -> Iterator
 
 
 def _folded(
-    texts: Sequence[_TurnText],
-    failed: Mapping[int, Mapping[str, int]],
-    moments: Mapping[int, Sequence[str]],
+    texts: Sequence[_TurnText], failed: Mapping[int, Mapping[str, int]], moments: Mapping[int, Sequence[str]]
 ) -> Iterator[Line]:
     """Yield a line for each turn; turns with nothing new, no failed calls and no key moments share one."""
 

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from hobbes.engine.reflection import MAX_RATING
 from hobbes.engine.said import UNSAFE
-from hobbes.show.palette import PALETTE, Look, Looks, looks_of, with_names
+from hobbes.show.palette import PALETTE, Look, Looks, with_names
 
 MIN_WIDTH = 20
 """The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""
@@ -217,42 +217,6 @@ def picture(rows: Rows, looks: Looks) -> Text:
             text.append(f" {escape_invisible(word)}", style=style)
         text.append("\n")
     return text
-
-
-def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> RenderableType:
-    """Return the results and measures of a run as they are printed at its end."""
-    looks = looks_of(result["scores"])
-    scores = [
-        Text.assemble(styled_name(agent, looks), f" {score}") for agent, score in result["scores"].items()
-    ]
-    tainted = Text("yes: too many calls failed", style="bold red") if result["tainted"] else Text("no")
-    facts = Table.grid(padding=(0, GAP))
-    facts.add_column(style="bold")
-    facts.add_column(overflow="fold")
-    for name, value in (
-        *((name, plain(result[name])) for name in ("run", "world", "turns", "digest", "over", "calls")),
-        ("scores", Text(", ").join(scores) if scores else Text("none")),
-        *(
-            (name, plain(", ".join(f"{one} {n}" for one, n in result[key].items()) or "none"))
-            for name, key in (("outcomes", "outcomes"), ("rejections", "drops"), ("corrections", "mends"))
-        ),
-        ("tokens", plain(tokens_text(result["tokens"]))),
-        *(
-            ("refused", plain(f"{one} was asked {'; '.join(notes)}"))
-            for one, notes in result["left_out"].items()
-        ),
-        ("cost", plain(cost_text(result["usd"]))),
-        ("seconds", plain(f"{result['seconds']:.1f}")),
-        ("tainted", tainted),
-    ):
-        facts.add_row(name, value)
-    title = measures_title(result["failures"]["share"])
-    return Group(Trimmed(facts), table(title, ("measure", "value"), measures.items()))
-
-
-def measures_title(failed: float | None) -> str:
-    """Return what stands above measures: which share of the calls failed, if any did."""
-    return f"\nmeasures ({percent(failed)} of calls failed)" if failed else "\nmeasures"
 
 
 def tokens_text(tokens: Mapping[str, int | None]) -> str:

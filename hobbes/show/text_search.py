@@ -83,15 +83,14 @@ def show(store: Store, found: Found) -> None:
         place = plain(f"{hit.name or hit.run} {hit.turn} {hit.agent}{to}")
         OUT.print()
         OUT.print(Text.assemble((hit.kind, "bold"), f"{source}  ", place, (others, "dim")))
-        pieces = [(plain(text), marked) for text, marked in hit.pieces]
-        OUT.print(Text("  ").append_text(Text().join(_marked(*piece) for piece in pieces)))
+        OUT.print(
+            Text("  ").append_text(Text().join(_piece(text, marked=is_hit) for text, is_hit in hit.pieces))
+        )
     if found.hits:
         first = found.hits[0]
         next_step(store.command("trace", first.name or first.run, first.turn, first.agent))
 
 
-def _marked(text: Text, found: bool) -> Text:  # noqa: FBT001  a piece of a hit
+def _piece(text: str, *, marked: bool) -> Text:
     """Return a piece of a text in one line, marked if it was found."""
-    piece = Text(" ".join(text.plain.split("\n")))
-    piece.stylize("bold yellow" if found else "")
-    return piece
+    return Text(plain(text).plain.replace("\n", " "), style="bold yellow" if marked else "")

@@ -29,7 +29,6 @@ from hobbes.show.terminal import (
     picture,
     plain,
     styled_name,
-    summary,
     table,
     tokens_text,
     told_text,
@@ -38,9 +37,6 @@ from hobbes.show.trace import REFUSED, Headline, refused_rows
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
-
-UNFINISHED = "not finished"
-"""What is said of a turn that has not finished."""
 
 
 class Shown(NamedTuple):
@@ -58,7 +54,8 @@ def trace_run(store: Store, run: Run, *, raw: bool = False) -> Shown:
         looks = looks_in(store, run)
         show_story(story_of(store, run, looks), looks)
         if raw:
-            OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
+            OUT.print(json_text(store.figures.result(run)))
+            OUT.print(table("\nmeasures", ("measure", "value"), store.figures.measures(run.id).items()))
 
     return Shown(lambda: trace.overview(store, run), show)
 
@@ -132,7 +129,7 @@ def show_story(story: Story, looks: Looks) -> None:
     """
     show_sentences(story, looks)
     for line in story.lines:
-        parts = [told_text(words, looks) for words in line.words or (UNFINISHED,)]
+        parts = [told_text(words, looks) for words in line.words or ("not finished",)]
         parts += [Text(line.failures, style="bold red")] if line.failed else []
         print_line(line.turns, Text(" · ").join(parts))
     if story.happened:

@@ -18,8 +18,6 @@ from hobbes.show.terminal import table
 Schema: TypeAlias = Mapping[str, Any]
 """A JSON schema."""
 
-SETTINGS_TITLE = "\nsettings: --set NAME=VALUE; a NAME.FIELD is set by --set 'NAME={\"FIELD\": VALUE}'"
-
 
 def about(world: AnyWorld) -> dict[str, Any]:
     """Return the rules, settings, policies, prompts, measures, events and codes of a world."""
@@ -131,16 +129,22 @@ def show_all(worlds: list[dict[str, Any]]) -> RenderableType:
 def show_one(world: dict[str, Any]) -> RenderableType:
     """Return all about one world."""
     rules = world["rules"]
-    settings = [
-        (one["name"], one["values"], _default(one["default"]), one["meaning"]) for one in world["settings"]
-    ]
+    settings = []
+    for one in world["settings"]:
+        default = one["default"]  # that of an object is left to its fields
+        told = "" if isinstance(default, dict) else json.dumps(default, ensure_ascii=False)
+        settings.append((one["name"], one["values"], told, one["meaning"]))
     policies = [(one["name"] + " (default)" * one["default"], one["meaning"]) for one in world["policies"]]
     prompts = [(one["variant"], " ".join(one["languages"])) for one in world["prompts"]]
     return Group(
         Text(
             f"{world['world']}: rules version {rules['version']}, {rules['page'] or 'no page'}", style="bold"
         ),
-        table(SETTINGS_TITLE, ("name", "values", "default", "meaning"), settings),
+        table(
+            "\nsettings: --set NAME=VALUE; a NAME.FIELD is set by --set 'NAME={\"FIELD\": VALUE}'",
+            ("name", "values", "default", "meaning"),
+            settings,
+        ),
         table(
             "\npolicies: --model 'policy:NAME' or 'policy:NAME?noise=0.1&tremble=0.1' (shares from 0 to 1)",
             ("name", "meaning"),
@@ -159,8 +163,3 @@ def show_one(world: dict[str, Any]) -> RenderableType:
             [tuple(one.values()) for one in world["codes"]],
         ),
     )
-
-
-def _default(value: object) -> str:
-    """Return a default as JSON; that of an object is left to its fields."""
-    return "" if isinstance(value, dict) else json.dumps(value, ensure_ascii=False)

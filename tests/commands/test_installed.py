@@ -103,12 +103,7 @@ PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 def call(*words: object, **options: Any) -> str:
     """Run a program, which must succeed, and return what it prints."""
     done = subprocess.run(
-        [str(word) for word in words],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        **options,
+        [str(word) for word in words], capture_output=True, text=True, timeout=120, check=False, **options
     )
     assert done.returncode == 0, done.stdout + done.stderr
     printed: str = done.stdout

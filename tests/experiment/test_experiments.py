@@ -261,7 +261,7 @@ WRONG = {
         "immunity = 3",
         r"\[arms.immune\]: unknown key 'immunity'; the keys are agents, lang, model, ",
     ),
-    "a key of a wrong type": ("rounds = 4", 'rounds = "4"', r"rounds: .*valid integer"),
+    "a key of a wrong type": ("rounds = 4", 'rounds = "4"', r"rounds: write a whole number"),
     "a missing key": ('world = "mining"', "", r"world: is missing$"),
     "no seeds": ("seeds = 3", "seeds = 0", r"seeds: write the number of seeds, at least 1"),
     "seeds the wrong way round": (

@@ -14,13 +14,7 @@ from hobbes.store.reported import Figures
 
 def arm(*games: dict[str, Any]) -> list[Figures]:
     """Return the figures of the runs of an arm, with the seeds from 1 on."""
-    nothing: dict[str, Any] = {
-        "turns": 1,
-        "rounds": 1,
-        "ratings": [],
-        "scores": {},
-        "winners": [],
-    }
+    nothing: dict[str, Any] = {"turns": 1, "rounds": 1, "ratings": [], "scores": {}, "winners": []}
     return [
         Figures(BegunCell("a", seed, f"run-{seed}", "", "finished", 1, "", tainted=False), nothing | game)
         for seed, game in enumerate(games, start=1)

@@ -17,6 +17,7 @@ from hobbes.nodes.prompt_set import ROOT
 from hobbes.play.start import RunOptions, begin
 from hobbes.probe.asker import asking, kept_calls, missing
 from hobbes.probe.column_comparison import Interval
+from hobbes.probe.paraphrases import sentences_on_wordings
 from hobbes.probe.probe_plan import Column, cost, plan
 from hobbes.probe.sentences import difference_in_words, sentences
 from hobbes.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
@@ -61,10 +62,9 @@ def test_a_probe_finds_what_a_word_does_and_nothing_for_its_synonym(
     assert found == {(named, "attack"), (named, "block")}
     assert {one.column for one in told.differences} == {named, synonym, *wordings}
     *_, spread, more, other_act = sentences(told)
-    assert re.match(
-        r"4 wordings of the same rules differ by up to \d+ points, maybe by chance: ",
-        spread,
-    )
+    assert re.match(r"4 wordings of the same rules differ by up to \d+ points, maybe by chance: ", spread)
+    assert "{+Be peaceful." in (shown := document(told).markdown())
+    assert not [name for name in wordings if f"The prompt of {name}, from" in shown]
     assert more.startswith(f"{named} does more than rewording: ")
     assert other_act.startswith(f"{named} does more than rewording: ")
     (attacks,) = (one for one in told.differences if (one.column, one.act) == (named, "attack"))
@@ -77,11 +77,7 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
     opened: Store, five: list[Situation], tmp_path: Path
 ) -> None:
     """A cap stops it at ten moments; what is told in the end is what an unstopped probe tells."""
-    ways: dict[str, Any] = {
-        "situation": five,
-        "prompts": [variant(tmp_path, "Be peaceful.")],
-        "times": 2,
-    }
+    ways: dict[str, Any] = {"situation": five, "prompts": [variant(tmp_path, "Be peaceful.")], "times": 2}
     with heeding() as server:
         for calls in range(1, 20, 2):
             with pytest.raises(
@@ -167,11 +163,7 @@ def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
     columns = [one.column for one in told.columns]
     assert [one.answers for one in told.columns] == [3, 3, 3, 3, 3]
     assert [one.name for one in columns[3:]] == ["recorded openai:other", f"{mine} openai:other"]
-    assert [told.against(one) for one in columns] == [
-        None,
-        *3 * ["recorded"],
-        "recorded openai:other",
-    ]
+    assert [told.against(one) for one in columns] == [None, *3 * ["recorded"], "recorded openai:other"]
 
 
 def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
@@ -377,7 +369,7 @@ def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
         add(file, ones[0])
     file.write_text('[[situation]]\nrun = "a"\nturns = 3\n', encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"situation 1: turn: is missing; .*there is no key 'turns'; did you mean 'turn'"
+        UsageError, match=r"situation 1: turn: is missing; .*unknown key 'turns'; did you mean 'turn'"
     ):
         read_probe_file(file)
 
@@ -386,11 +378,11 @@ def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("[[situation]]\nrun = 'a'\nturn = 'x'\nagent = 'b'", "situation 1: turn: write a whole number"),
-        ("[[situations]]\nrun = 'a'", "there is no key 'situations'; did you mean 'situation'"),
-        ("zzz = 1", "there is no key 'zzz'; the keys: situation, name, prompts, .* set, times"),
+        ("[[situations]]\nrun = 'a'", "unknown key 'situations'; did you mean 'situation'"),
+        ("zzz = 1", "unknown key 'zzz'; the keys are lang, model, name, .* situation, times"),
         ("name = 'a/b c'", "name: write letters, digits, - and _, with a letter or a digit first"),
         ("prompts = [3]", "prompts: write a text in quotation marks"),
-        ("situation = [3]", "situation: write a table"),
+        ("situation = [3]", "situation: write a table here"),
     ],
 )
 def test_what_is_wrong_in_a_file_of_situations_is_said_in_words(
@@ -490,6 +482,27 @@ def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
     told = ProbeResult("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells, ())
     assert sorted(one.act for one in told.differences) == rows
     assert [*sentences(replace(told, cells={}))] == ["No answer has an act that is counted."]
+
+
+def test_wordings_that_give_the_same_acts_differ_in_none(five: list[Situation]) -> None:
+    columns = [
+        Column("recorded"),
+        *(Column(name, name, paraphrase=name != "./x") for name in ("./x", "a", "b")),
+    ]
+    cells = {
+        (n, one.name): CellAnswers(
+            tuple(Answer(k, CALL, ("block" if one.name == "./x" else "attack",), (), None) for k in (1, 2))
+        )
+        for n in range(1, 6)
+        for one in columns
+    }
+    results = tuple(ColumnResult(one, 10, {}, {}, Spent()) for one in columns)
+    told = ProbeResult("p", WORLDS["trust"], 2, tuple(five), (None,) * 5, results, cells, ())
+    assert [*sentences_on_wordings(told)] == [
+        "3 wordings of the same rules differ in no act.",
+        "./x does more than rewording, which changed nothing here: attack changes by -100 points.",
+        "./x does more than rewording, which changed nothing here: block changes by +100 points.",
+    ]
 
 
 def test_a_model_that_the_server_does_not_have_is_corrected_under_the_same_name(

@@ -176,7 +176,7 @@ def test_without_colours_the_words_that_changed_have_marks(
     assert second.startswith("1\n--- changed\n")
     assert line in second
     assert "You are one of" not in second, "the rest of the prompt stays as it was"
-    assert "tokens (-2): system" in second
+    assert "tokens (-3): system" in second
     assert "0 problems, 0 warnings" in second
     assert third == f"2\n{system}: unknown placeholder x; known: {third.partition('known: ')[2]}"
 

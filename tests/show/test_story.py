@@ -58,10 +58,7 @@ def test_mining_tells_its_raids_and_that_draws_decided_who_owns_what(opened: Sto
         "The draws of turn 0 decided who owns what.",
         "miner-01 has 15 gold, miner-02 0.",
     ]
-    assert story.moments == {
-        3: ["first raid by miner-02"],
-        5: ["last turn"],
-    }
+    assert story.moments == {3: ["first raid by miner-02"], 5: ["last turn"]}
     assert lines(story) == [
         "0 · claim 4",
         "1 · defend 1, mine 1",

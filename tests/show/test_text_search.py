@@ -126,7 +126,7 @@ def test_the_prompts_that_a_model_was_sent_are_found(opened: Store, cli: Cli) ->
     with answering(lambda _: "{}"):
         run = played(opened, RunOptions("mining", 2, models="openai:m", values={"rounds": 1}))
     prompts = {call.prompt.turn for call in opened.calls.of_turn(run.id, 0)}
-    found = json.loads(cli("search", "miner-02", "--in", "prompts", "--json").stdout)
+    found = json.loads(cli("search", "gold", "--in", "prompts", "--json").stdout)
     assert found["total"] == len(prompts) + 1
     assert max(hit["others"] for hit in found["hits"]) == 1
 

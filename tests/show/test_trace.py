@@ -160,7 +160,7 @@ def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
         (
             ["--event", "raid"],
             "--event: nations has no 'raid'; choose from: attack, .*, unpaid, .*, failed call, rejection,",
-        ),
+        )
     ],
 )
 @pytest.mark.usefixtures("war")

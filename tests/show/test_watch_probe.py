@@ -106,12 +106,7 @@ def test_each_save_asks_only_about_what_is_new(
         [peaceful, comment, other, peaceful, text],
     )
     own, mine, second = ("recorded", 4), ("mine", 4), ("mine v2", 4)
-    assert [columns(one) for one in told] == [
-        [own],
-        [own, mine],
-        [own, mine],
-        *3 * [[own, mine, second]],
-    ]
+    assert [columns(one) for one in told] == [[own], [own, mine], [own, mine], *3 * [[own, mine, second]]]
     assert len(server.asked) == len({*server.asked}) == 3 * 4
     (attack,) = (
         one

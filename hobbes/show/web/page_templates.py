@@ -56,6 +56,13 @@ SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
 """The script of all pages."""
 
 
+FUNCTIONS: tuple[Callable[..., object], ...] = (
+    *(beginning, columns_and_rows, cost_text, details, in_html, percent, players_texts, ratees_of),
+    *(shade_of, tokens_text, usage_line, with_names),
+)
+"""What templates may call by its name."""
+
+
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
@@ -114,21 +121,10 @@ def environment() -> Environment:
         "file_policy": FILE_POLICY,
         "decisions": DECISIONS,
         "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "event": "⚑"},
-        "details": details,
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "lines": json_lines,
-        "percent": percent,
-        "tokens_text": tokens_text,
-        "cost_text": cost_text,
-        "players_texts": players_texts,
-        "ratees_of": ratees_of,
-        "shade_of": shade_of,
-        "columns_and_rows": columns_and_rows,
-        "beginning": beginning,
         "nothing_done": NOTHING_DONE,
-        "usage_line": usage_line,
-        "with_names": with_names,
-        "in_html": in_html,
+        **{function.__name__: function for function in FUNCTIONS},
     }
     return templates
 

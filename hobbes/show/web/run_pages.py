@@ -18,14 +18,13 @@ from hobbes.show import trace
 from hobbes.show.aftermath import aftermath
 from hobbes.show.boards import Cards, parts, svg
 from hobbes.show.diary import DiaryQuery, diary_page, of_turn, query_of
-from hobbes.show.judgements import DeedSums, judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
 from hobbes.show.story import REFUSED, lines_near, story_of
 from hobbes.show.timeline import timeline
 from hobbes.show.web.page_templates import Pages, reload_after
 from hobbes.show.world_list import meaning_of_measure, of_anybody
-from hobbes.store.history import stored_turn
+from hobbes.store.history import reports, stored_turn
 from hobbes.store.notes import Place
 from hobbes.store.recorded_run import Run
 
@@ -76,15 +75,13 @@ class RunPages(Pages):
         By default, it is the first key moment or, while the run is played, the last turn. In a file, the
         `sheets` of turns and cards stand below. Raise MissingError if there is no such turn.
         """
-        began, run, sums = monotonic(), self.run, DeedSums(self.run.world, self.looks)
+        began, run = monotonic(), self.run
         if turn is not None:
             stored_turn(self.store, run, turn)
         is_played = run.status not in AT_REST and self.store.is_played(run.id)
         reloads = self.live and turn is None and is_played
-        judged = run.turns - 1 if turn is None else turn
-        story = story_of(
-            self.store, run, self.looks, lambda at, events: sums.add(events if at <= judged else ())
-        )
+        rated = run.turns - 1 if turn is None else turn
+        story = story_of(self.store, run, self.looks)
         first = run.turns - 1 if is_played else next(iter(story.moments), 0)
         shown = first if turn is None else turn
         row = self.store.runs.row(run.id)
@@ -100,8 +97,8 @@ class RunPages(Pages):
             story=story,
             story_lines=lines_near(story.lines, shown, MAX_LINES if self.live else run.turns),
             timeline=timeline(self.store, run, self.looks, story),
-            judged=judgements(self.store, run, self.looks, sums.by_type(), judged) if run.turns else None,
-            of_two=lambda one, other: self._diary(DiaryQuery(one, other)),
+            rated=rated,
+            ratings=reports(stored_turn(self.store, run, rated)) if run.turns else {},
             moment=Markup(self.moment(shown)) if run.turns else "",  # noqa: S704  a template's
             sheets=[Markup(sheet) for sheet in sheets],  # noqa: S704  a template's
             shown=shown,
