@@ -181,7 +181,9 @@ class Runs:
         if name.endswith(CASSETTE_SUFFIX):
             raise UsageError(f"the name {name!r} looks like a cassette file; choose another name")
         if self.has(name):
-            raise UsageError(f"the name {name!r} is already in use; choose another")
+            raise UsageError(
+                f"the name {name!r} is already in use; choose another, or resume or delete that run"
+            )
 
     def has(self, name: str) -> bool:
         """Return whether a run has this name or id."""

@@ -487,7 +487,10 @@ def test_a_name_is_used_once_and_may_be_changed(cli: Cli) -> None:
     assert cli("rename", "one", "twin").stdout == "run one is now called twin\n"
     assert cli("verify", "twin").exit_code == 0
     for words in ((*SMALL, "--name", "twin"), ("rename", "last", "twin")):
-        assert str(refused(cli, *words)) == "the name 'twin' is already in use; choose another"
+        assert (
+            str(refused(cli, *words))
+            == "the name 'twin' is already in use; choose another, or resume or delete that run"
+        )
 
 
 @pytest.mark.parametrize(
