@@ -187,7 +187,7 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
             differing = settings_that_differ(a, b)
             differing.pop("prompt_texts", None)  # the word diff shows them
             if "prompts" in differing:
-                differing["prompts"] = [_variant_name(variant) for variant in differing["prompts"]]
+                differing["prompts"] = [variant_name(variant) for variant in differing["prompts"]]
             settings = [
                 (name, _told(one), _told(other)) for name, (one, other) in settings_by_field(differing)
             ]
@@ -201,7 +201,7 @@ def _told(value: object) -> str:
     )
 
 
-def _variant_name(variant: str) -> str:
+def variant_name(variant: str) -> str:
     """Return what a variant of prompts is called: a folder without the path to it."""
     return Path(variant).name if is_path(variant) else variant
 
