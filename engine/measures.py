@@ -213,8 +213,7 @@ class Measures(Generic[S, I]):
     score            what a score counts, in a word
     units            what a measure counts, such as `gold`, where it is no share and no index
     headline         the measures that an experiment compares unless it names others
-    cooperation      the measures of single turns that say how much agents cooperate, the most important one
-                     first; each with what agents then do, in words such as `high five`
+    cooperation      measures of single turns that say how much agents cooperate, each with what they do
     shares           measures of single turns that say which shares of what agents do are what
     inequality       measures of single turns that say how unequally something is held
     durations        the measures that count the turns until something happens; they are undefined in a run in

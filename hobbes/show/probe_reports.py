@@ -73,9 +73,8 @@ def _row(told: ProbeResult, number: int, link: Callable[..., str] | None) -> Ite
     if recorded is not None:
         situation.append([f"In the game ({at.run}): {', '.join(recorded) or 'no act'}."])
     if link and at.turn > 0:
-        before = f"the board before turn {at.turn}"
-        board = Link(before, link(at.run, f"{at.turn - 1}.svg", part="plane"), shown=True)
-        situation += [[f"{before}:".capitalize()], [board]]
+        board = link(at.run, f"{at.turn - 1}.svg", part="plane")
+        situation += [[f"The board before turn {at.turn}:"], [Link("the board", board, shown=True)]]
     yield situation
     changes = told.changes(number)
     size = {act: max((abs(of.get(act, 0)) for of in changes.values()), default=0) for act in told.acts}

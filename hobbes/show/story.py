@@ -33,11 +33,9 @@ AS_BEFORE, MUCH_AS_BEFORE = "as before", "much as before"
 MAX_DEEDS, MAX_DEEDS_OF_TURN = 250, 5
 """How many deeds are told of a run, about, and of a turn at most: a long run is told in less detail."""
 
-MAX_AGENTS = 4
-"""Of how many agents it is told what each did in a turn in which nobody did anything to another."""
-
-MAX_SCORES = 4
-"""How many different scores are told; of more, the highest, and between what the others lie."""
+MAX_SCORES, MAX_AGENTS = 4, 4
+"""How many different scores are told; of more, the highest, and between what the others lie. Of how many
+agents it is told what each did in a turn in which nobody did anything to another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +151,7 @@ def _who_did_most(world: AnyWorld, marks: Marks) -> Iterator[str]:
 
 def _end_of_cooperation(store: Store, run: Run) -> Iterator[str]:
     """Yield in which turn agents last cooperated, in each way in which it is measured."""
-    ways = run.world.measures.cooperation
-    for name, figures in measures_by_turn(store, run, [*ways]).items():
+    for name, figures in measures_by_turn(store, run, [*(ways := run.world.measures.cooperation)]).items():
         last = max((turn for turn, share in figures.items() if share), default=None)
         when = "the last turn" if last == run.turns - 1 else f"turn {last}"
         yield f"There was no {ways[name]}." if last is None else f"The last {ways[name]} was in {when}."

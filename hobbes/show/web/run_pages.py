@@ -234,6 +234,8 @@ class RunPages(Pages):
             ("fork from here", self.store.command("fork", name, "--turn", number)),
             ("pin as a test", self.store.command("make-test", name, *pinned)),
             ("write a note", self.store.command("note", name, number, agent or "all", "TEXT")),
+            ("save as a page", self.store.command("export", name, "--format", "page")),
+            ("save as a moving picture", self.store.command("export", name, "--format", "svg")),
         ]
 
     def _calls(self, number: int, agent: str) -> list[Call]:
