@@ -127,14 +127,8 @@ def measure(
         for name in runs:
             run = with_turns(store, store.runs.find(name))
             found = measure_anew(store, run)
-            told.append(
-                {
-                    "run": run.id,
-                    "measures_version": run.world.measures.version,
-                    "measures": len(found.measures),
-                    "agent_turns": len(found.agent_turns),
-                }
-            )
+            counts = {"measures": len(found.measures), "agent_turns": len(found.agent_turns)}
+            told.append({"run": run.id, "measures_version": run.world.measures.version, **counts})
             if not as_json:
                 say(f"{run.label}: {counted(len(found.measures), 'figure')} measured")
     if as_json:

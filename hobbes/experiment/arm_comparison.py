@@ -1,11 +1,15 @@
-"""Comparisons of an experiment: between arms, between the halves of runs, and those of hypotheses."""
+"""Comparisons of an experiment: between arms, between the halves of runs, and those of hypotheses.
+
+What is compared is a weighted sum of the arms' values with one seed, which is one value. So any two arms, and
+a trend over a factor, are tested like the difference between an arm and the baseline.
+"""
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
+from statistics import fmean
 from typing import Any, TypeAlias
 
-from hobbes.experiment.contrasts import weights
 from hobbes.experiment.experiment_file import WORDING, ExperimentFile, Hypothesis
 from hobbes.experiment.power import detectable_effect
 from hobbes.experiment.statistics import (
@@ -260,6 +264,37 @@ def of_hypothesis(values: Values, file: ExperimentFile, one: Hypothesis) -> Samp
     if one.test == "halves":
         return halves(values, file, one.measure, str(one.arm))
     return weighted_sum(values, file, one.measure, weights(file, one))
+
+
+def weights(file: ExperimentFile, one: Hypothesis) -> dict[str, float]:
+    """Return the weight of each arm that a hypothesis compares.
+
+    A trend is the difference between the largest and the smallest value of the factor, along the line that
+    fits all arms best.
+    """
+    if one.test == "trend":
+        return _trend(file, str(one.factor))
+    if one.test == "baseline":
+        return {str(one.arm): 1.0, one.against or file.baseline: -(one.share or 1.0)}
+    return {str(one.arm): 1.0}
+
+
+def _trend(file: ExperimentFile, factor: str) -> dict[str, float]:
+    if file.factors is None:
+        return {}
+    levels = (levels[factor] for levels in file.factors.combinations())
+    numbers = _as_numbers([file.factors.value(factor, level) for level in levels])
+    mean, size = fmean(numbers), max(numbers) - min(numbers)
+    squares = sum((x - mean) ** 2 for x in numbers)
+    return {arm: (x - mean) * size / squares for arm, x in zip(file.arms, numbers, strict=True)}
+
+
+def _as_numbers(values: Sequence[Any]) -> list[float]:
+    """Return the values of a factor as numbers; those that are none count by their places in the file."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return [float(value) for value in values]
+    places = list(dict.fromkeys(map(repr, values)))
+    return [float(places.index(repr(value))) for value in values]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,11 @@ from hobbes.engine.world import MAX_NAME, MAX_SEED
 MAX_SEEDS = 100_000
 """More seeds than this are a slip of the keyboard."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-
-_FROM_TO = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
-"""The first and the last of the seeds."""
-
 
 def _name(given: object) -> object:
     """Refuse names that could not be a part of a run's name."""
-    if isinstance(given, str) and (_NAME.fullmatch(given) is None or len(given) > MAX_NAME):
+    pattern = rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{MAX_NAME - 1}}}"
+    if isinstance(given, str) and not re.fullmatch(pattern, given):
         raise ValueError(
             f"{given!r} is not a name; use letters, digits, hyphens and underscores, {MAX_NAME} at most"
         )
@@ -29,7 +25,7 @@ def _name(given: object) -> object:
 
 def _seeds(given: object) -> tuple[int, ...]:
     """Return the seeds: as many as a number says from 1 on, from one to another, or those of a list."""
-    if isinstance(given, str) and (ends := _FROM_TO.fullmatch(given)):
+    if isinstance(given, str) and (ends := re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", given)):
         first, last = int(ends[1]), int(ends[2])
         if not first <= last <= MAX_SEED or last - first >= MAX_SEEDS:
             raise ValueError(f"{given!r}: write the smaller seed first, and at most {MAX_SEEDS} seeds")

@@ -84,7 +84,8 @@ def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
     for arm, games in arms.items():
         if not (turns := max((one.row["turns"] for one in games), default=0)):
             continue
-        ends = _stretches(turns, stretch(games[0].row["rounds"]))
+        length = stretch(games[0].row["rounds"])  # of all stretches but the last one
+        ends = [(first, min(first + length, turns) - 1) for first in range(0, turns, length)]
         for measure in measures_over_time(world):
             of_games = [one.row["over_time"][measure] for one in games]
             means = means_of(
@@ -93,11 +94,6 @@ def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
             if any(mean.n for mean in means):
                 points = (Stretch(*end, mean) for end, mean in zip(ends, means, strict=True))
                 yield TimeCurve(arm, measure, tuple(points))
-
-
-def _stretches(turns: int, length: int) -> list[tuple[int, int]]:
-    """Return the first and the last turn of each stretch. All are equally long, but for the last one."""
-    return [(first, min(first + length, turns) - 1) for first in range(0, turns, length)]
 
 
 def ratings(arms: ByArm) -> Iterator[RatingCurve]:

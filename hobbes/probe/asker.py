@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_cache import TurnCache
 from hobbes.nodes.turn_state import state_at
 from hobbes.play.side_by_side import play_side_by_side
-from hobbes.probe.probe_plan import MAX_CELLS, Cell, Plan, columns_kept, tokens_of
+from hobbes.probe.probe_plan import COLUMNS, MAX_CELLS, Cell, Plan, columns_kept, tokens_of
 from hobbes.store.home import Store
 from hobbes.store.prices import usd
 from hobbes.store.probe_tables import KeptAnswer, KeptProbe, answers_of, keep_answers, keep_probe, kept_probe
@@ -65,13 +65,7 @@ def kept_calls(store: Store, planned: Plan) -> Kept:
 def as_kept(planned: Plan) -> KeptProbe:
     """Return a plan as the run database keeps it."""
     situations = [one.model_dump() for one in planned.situations]
-    columns = [
-        {
-            **asdict(one),
-            "model_settings": {k: v.model_dump(mode="json") for k, v in one.model_settings.items()},
-        }
-        for one in planned.columns
-    ]
+    columns = COLUMNS.dump_python(planned.columns, mode="json")
     return KeptProbe(planned.name, planned.world.name, situations, columns, planned.times)
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
 
+from pydantic import JsonValue, TypeAdapter
+
 from hobbes.engine.memory import Memory
-from hobbes.engine.record import Json
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import AnyWorld, Setting
@@ -50,7 +51,7 @@ class Column:
     prompts: str | None = None
     lang: str | None = None
     model: str | None = None
-    settings: dict[str, Json] = field(default_factory=dict)
+    settings: dict[str, JsonValue] = field(default_factory=dict)
     model_settings: dict[str, ModelSettings] = field(default_factory=dict)
     """The settings of its model, if a models file has it, by name."""
     paraphrase: bool = False
@@ -60,6 +61,10 @@ class Column:
     def is_recorded(self) -> bool:
         """Whether it has the prompt of the run itself."""
         return self.prompts is None and self.lang is None and not self.settings
+
+
+COLUMNS = TypeAdapter(tuple[Column, ...])
+"""Reads and writes columns as the run database keeps them."""
 
 
 class Place(NamedTuple):
@@ -174,7 +179,7 @@ def place(store: Store, situation: Situation, column: Column) -> Place:
     run, turn = store.runs.find(situation.run), situation.turn
     way = run.at(turn)
     try:
-        setting = setting_of_fork(way, ForkOptions(turn, values=column.settings))
+        setting = setting_of_fork(way, ForkOptions(turn, values={**column.settings}))
         state, memories = beginning_of_fork(store, run, turn, setting)
     except ValueError as error:
         raise UsageError(f"{column.name}: {error}") from error
@@ -201,7 +206,7 @@ def _cell(store: Store, number: int, situation: Situation, column: Column, caps:
     models = {**way.model_settings, **column.model_settings}
     try:
         check_players(world, setting, {agent: spec}, models, caps)
-        options = ForkOptions(situation.turn, None, column.prompts, column.lang, column.settings)
+        options = ForkOptions(situation.turn, None, column.prompts, column.lang, {**column.settings})
         prompts = way.prompts if column.is_recorded else prompts_of_fork(way, setting, options)
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -247,12 +252,7 @@ def cost(store: Store, planned: Plan, missing: Mapping[tuple[int, str], int]) ->
 
 def columns_kept(probe: KeptProbe) -> dict[str, Column]:
     """Return the columns of a stored probe, by name."""
-    read = ModelSettings.model_validate
-    settings = [{k: read(v) for k, v in row["model_settings"].items()} for row in probe.columns]
-    return {
-        row["name"]: Column(**{**row, "model_settings": of_row})
-        for row, of_row in zip(probe.columns, settings, strict=True)
-    }
+    return {column.name: column for column in COLUMNS.validate_python(probe.columns)}
 
 
 def tokens_of(reply: Reply) -> int | None:

@@ -5,11 +5,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.errors import UsageError
-from hobbes.experiment.file_values import PROBLEMS, unknown_key
+from hobbes.experiment.arms import Table
+from hobbes.experiment.file_values import PROBLEMS, Text, unknown_key
 from hobbes.files import check_path, read_toml
 from hobbes.store.history import intents_of, missing_turn, state_before, stored_turn
 from hobbes.store.home import Store
@@ -17,14 +18,8 @@ from hobbes.store.policy_games import with_turns
 from hobbes.store.probe_tables import MAX_TIMES
 from hobbes.store.recorded_run import Run
 
-Text = Annotated[str, Field(min_length=1)]
 
-
-class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Situation(_Table):
+class Situation(Table):
     """What an agent was in: a turn of a recorded run. The note is for people."""
 
     run: Text
@@ -38,16 +33,16 @@ class Situation(_Table):
         return self.run, self.turn, self.agent
 
 
-class ProbeFile(_Table):
+class ProbeFile(Table):
     """A file of situations. It may say how they are asked, too."""
 
     situation: list[Situation] = Field([], max_length=10_000)
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w-]*$", max_length=MAX_NAME)] | None = None
-    prompts: list[Text] = []
-    paraphrases: list[Text] = []
+    prompts: list[Text] = Field([])
+    paraphrases: list[Text] = Field([])
     """Prompts that say the same as that of the runs in other words; SHIPPED stands for those of the world."""
-    model: list[Text] = []
-    lang: list[Text] = []
+    model: list[Text] = Field([])
+    lang: list[Text] = Field([])
     settings: dict[str, JsonValue] = Field({}, alias="set")
     times: int | None = Field(None, ge=1, le=MAX_TIMES)
 
@@ -83,7 +78,7 @@ def _problem(kind: str, message: str, place: tuple[int | str, ...]) -> str:
     where, key = (f"situation {int(place[1]) + 1}: ", place[2]) if in_situation else ("", place[0])
     if kind == "extra_forbidden":
         return f"{where}{unknown_key(str(key), Situation if in_situation else ProbeFile)}"
-    return f"{where}{key}: {PROBLEMS.get(kind, message)}"
+    return f"{where}{key}: {PROBLEMS.get(kind, message.removeprefix('Value error, '))}"
 
 
 def add(path: Path, situation: Situation) -> int:

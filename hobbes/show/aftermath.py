@@ -18,9 +18,6 @@ MAX_TURNS = 3
 MAX_QUOTED = 200
 """How many characters of a message are quoted."""
 
-NOTHING = "nothing between them"
-"""What is said of a turn in which they did nothing to each other and wrote nothing."""
-
 
 class Aftermath(NamedTuple):
     """What followed an agent's turn; empty if it did nothing to others, nor they to it."""
@@ -41,7 +38,7 @@ def aftermath(store: Store, run: Run, full: FullTurn | None, agent: str) -> Afte
     return Aftermath(
         [(other, beginning(thought)) for other, thought in thoughts if thought],
         [
-            (logged.turn, " · ".join(_between(run, logged.record, agent, others)) or NOTHING)
+            (logged.turn, " · ".join(_between(run, logged.record, agent, others)) or "nothing between them")
             for logged in following
         ],
     )

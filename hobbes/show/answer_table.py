@@ -61,8 +61,6 @@ AXIS_IN_WORDS = (
     "interval is. The nearest pair is the one nearest the mean."
 )
 
-DOTS_LEAD = " When a chart below is opened, each of its dots leads to its pair."
-
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]
 """Returns the address at which two runs are compared, or one is shown."""
 
@@ -210,14 +208,10 @@ def variant_name(variant: str) -> str:
 def _prompts(a: Run, b: Run) -> Pieces:
     """Return the lines of the prompts of two runs that differ, as players read them, without the views."""
     texts = [(run.prompts.system, run.prompts.turn) for run in (a, b)]
-    if texts[0] == texts[1] and not any(_reads_prompts(run) for run in (a, b)):
+    players = {*a.models.values(), *b.models.values()}
+    if texts[0] == texts[1] and all(spec.startswith("policy:") for spec in players):  # nobody reads them
         return []
     return word_diff(*(f"{system_text(run.prompts, run.setting)}\n\n{run.prompts.turn}" for run in (a, b)))
-
-
-def _reads_prompts(run: Run) -> bool:
-    """Return whether a player of a run is no scripted policy."""
-    return any(not spec.startswith("policy:") for spec in run.models.values())
 
 
 def _diffs(report: Report, arms: Sequence[Changed]) -> Iterator[tuple[str, Pieces]]:
@@ -360,7 +354,7 @@ def table_of_answers(store: Store, report: Report, link: To | None = None) -> tu
             f"Not in the plan: {counted(len(others), 'comparison')}, under Exploratory in the methods."
         )
     if shown:
-        words.append(f"{AXIS_IN_WORDS}{DOTS_LEAD if link else ''}")
+        words.append(AXIS_IN_WORDS)
     runs = runs_compared(report)
     for one in shown:
         pair = [] if one.one.judged.all_equal else runs(one.one.judged, one.one.judged.nearest())

@@ -38,9 +38,6 @@ MAX_LINE_LENGTH = 400
 MARKS = {" ": ("", "", ""), "-": ("[-", "-]", "red strike"), "+": ("{+", "+}", "bold green")}
 """How the pieces of a word diff are marked: before, after, and the style."""
 
-ABOUT_PROMPTS = ("prompts", "lang", "prompt_texts")
-"""The settings that say which prompts were sent."""
-
 TITLES = {"drops": ("rejections", "code"), "mends": ("corrections", "code")}
 """Titles of tables, and of their first columns, that differ from the JSON keys."""
 
@@ -104,7 +101,8 @@ def settings_table(comparison: Comparison) -> Table:
     """Return the settings of two runs that differ; not those of prompts, if one of the runs sent none."""
     unsent = any(no_prompts(run["models"]) for run in comparison["runs"])
     settings = comparison["settings"].items()
-    shown = {name: pair for name, pair in settings if not (unsent and name in ABOUT_PROMPTS)}
+    left_out = {"prompts", "lang", "prompt_texts"} if unsent else set()
+    shown = {name: pair for name, pair in settings if name not in left_out}
     sides = [{"setting": name, "A": a, "B": b} for name, (a, b) in settings_by_field(shown)]
     return Table("settings that differ", ("setting", *SIDES), columns_and_rows(sides)[1])
 
@@ -180,11 +178,7 @@ def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
     """Yield the first divergence, or else the first prompts that differ, and the beginning of the diff."""
     yield Text("\n", style="bold").append_text(told_text(divergence_told(comparison), looks))
     difference = comparison["divergence"] or comparison["prompt"] or {"diff": ""}
-    lines = difference["diff"].splitlines()
-    if lines:
-        yield plain("\n".join(_shorten(line) for line in lines[:MAX_LINES]))
-    if len(lines) > MAX_LINES:
-        yield Text(f"… and {len(lines) - MAX_LINES} more lines; --json prints all", style="dim")
+    yield from _beginning([plain(_shorten(line)) for line in difference["diff"].splitlines()])
 
 
 def wanted(world: AnyWorld, decision: Mapping[str, Any]) -> list[str]:
@@ -219,7 +213,12 @@ def _decision(divergence: Mapping[str, Any] | None, world: AnyWorld, looks: Look
 
 def words(pieces: Iterable[tuple[str, str]], all_of_it: str = "; --json prints all") -> Iterator[Text]:
     """Yield the beginning of a word diff, line by line. `all_of_it` says where the rest is."""
-    lines = word_diff_text((change, _shorten(piece)) for change, piece in pieces).split(allow_blank=False)
+    shortened = word_diff_text((change, _shorten(piece)) for change, piece in pieces)
+    yield from _beginning([*shortened.split(allow_blank=False)], all_of_it)
+
+
+def _beginning(lines: Sequence[Text], all_of_it: str = "; --json prints all") -> Iterator[Text]:
+    """Yield the first lines of a diff, and how many more there are. `all_of_it` says where the rest is."""
     yield from lines[:MAX_LINES]
     if len(lines) > MAX_LINES:
         yield Text(f"… and {len(lines) - MAX_LINES} more lines{all_of_it}", style="dim")

@@ -248,11 +248,8 @@ def _scores(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> dict
     scores = {}
     if agent != OBSERVER:
         owner = run.world.owner(last, agent)
-        score, about = (
-            run.world.scores(last).get(owner),
-            f"the {run.world.measures.score} of {owner} after the last turn",
-        )
-        scores["score"] = scorer.Score(value=score, explanation=about)
+        about = f"the {run.world.measures.score} of {owner} after the last turn"
+        scores["score"] = scorer.Score(value=run.world.scores(last).get(owner), explanation=about)
     outcomes = Counter(turn.call.outcome.value for turn in turns if turn.failed)
     scores["failed"] = _score_of(outcomes)
     for name in ("drops", "mends"):

@@ -180,10 +180,11 @@ def _sentence(run: Run, full: FullTurn, card: Card) -> str:
     did = "; ".join(done.words for done in run.world.telling.deeds_told(own, events)) or _only_wrote(own)
     begins = agent if card["outcome"] in DECISIONS else f"{_ended(run.world, card)}. By default, it"
     others = dict.fromkeys(event.agent for event in events if event.agent != agent)
+    deeds_to_it = [event for event in events if event.type != MESSAGE and agent in event.facts.values()]
     meanwhile = [
         f"{other} {'; '.join(done.words for done in run.world.telling.deeds_told(to_it, events))}"
         for other in others
-        if (to_it := [event for event in by(events, other) if _is_deed_to(event, agent)])
+        if (to_it := by(deeds_to_it, other))
     ]
     more = f" and {counted(len(meanwhile) - MAX_OTHERS, 'other')} too" if len(meanwhile) > MAX_OTHERS else ""
     told = f" Meanwhile {join_names(meanwhile[:MAX_OTHERS])}{more}." if meanwhile else ""
@@ -194,11 +195,6 @@ def _only_wrote(events: Iterable[Event]) -> str:
     """Return that an agent did nothing, except for what it wrote."""
     to = dict.fromkeys(str(event.facts.get("to", EVERYBODY)) for event in events if event.type == MESSAGE)
     return f"did nothing but write to {join_names([*to])}" if to else "did nothing"
-
-
-def _is_deed_to(event: Event, agent: str) -> bool:
-    """Return whether an event is something done to an agent, other than a message."""
-    return event.type != MESSAGE and agent in event.facts.values()
 
 
 def _change(run: Run, full: FullTurn, agent: str) -> str:

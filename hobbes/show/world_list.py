@@ -129,9 +129,11 @@ def show_all(worlds: list[dict[str, Any]]) -> RenderableType:
 def show_one(world: dict[str, Any]) -> RenderableType:
     """Return all about one world."""
     rules = world["rules"]
-    settings = [
-        (one["name"], one["values"], _default(one["default"]), one["meaning"]) for one in world["settings"]
-    ]
+    settings = []
+    for one in world["settings"]:
+        default = one["default"]  # that of an object is left to its fields
+        told = "" if isinstance(default, dict) else json.dumps(default, ensure_ascii=False)
+        settings.append((one["name"], one["values"], told, one["meaning"]))
     policies = [(one["name"] + " (default)" * one["default"], one["meaning"]) for one in world["policies"]]
     prompts = [(one["variant"], " ".join(one["languages"])) for one in world["prompts"]]
     return Group(
@@ -161,8 +163,3 @@ def show_one(world: dict[str, Any]) -> RenderableType:
             [tuple(one.values()) for one in world["codes"]],
         ),
     )
-
-
-def _default(value: object) -> str:
-    """Return a default as JSON; that of an object is left to its fields."""
-    return "" if isinstance(value, dict) else json.dumps(value, ensure_ascii=False)

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hobbes.experiment.arm_comparison import Rules, Sample, Table, judge
-from hobbes.experiment.contrasts import weights
+from hobbes.experiment.arm_comparison import Rules, Sample, Table, judge, weights
 from hobbes.experiment.experiment_file import parse
 from hobbes.experiment.ranking import Seat, rankings
 from hobbes.experiment.report import report
