@@ -186,7 +186,8 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
             differing = settings_that_differ(a, b)
             differing.pop("prompt_texts", None)  # the word diff shows them
             if "prompts" in differing:
-                differing["prompts"] = [variant_name(variant) for variant in differing["prompts"]]
+                variants = differing["prompts"]  # a folder is called by its name, without the path to it
+                differing["prompts"] = [Path(one).name if is_path(one) else one for one in variants]
             settings = [
                 (name, _told(one), _told(other)) for name, (one, other) in settings_by_field(differing)
             ]
@@ -198,11 +199,6 @@ def _told(value: object) -> str:
     return (
         value if isinstance(value, str) else "-" if value is None else json.dumps(value, ensure_ascii=False)
     )
-
-
-def variant_name(variant: str) -> str:
-    """Return what a variant of prompts is called: a folder without the path to it."""
-    return Path(variant).name if is_path(variant) else variant
 
 
 def _prompts(a: Run, b: Run) -> Pieces:

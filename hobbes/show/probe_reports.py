@@ -4,6 +4,7 @@ A row of its table is a situation, a column a prompt or a model. A cell leads to
 the column that it is compared with.
 """
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,7 +18,7 @@ from hobbes.probe.probe_plan import RECORDED
 from hobbes.probe.sentences import points, sentences, situation_in_words
 from hobbes.probe.table import Answer, CellAnswers, ColumnResult, ProbeResult, read_probe
 from hobbes.prove.word_diff import word_diff
-from hobbes.show.answer_table import INKS, variant_name
+from hobbes.show.answer_table import INKS
 from hobbes.show.charts import draw_share, type_share
 from hobbes.show.documents import Cell, Document, Line, Link, Picture, Section, printed, shorten
 from hobbes.show.terminal import OUT, next_step, print_json
@@ -45,7 +46,7 @@ def document(told: ProbeResult, link: Callable[..., str] | None = None) -> Docum
         sections.append(Section("What was changed", diffs=diffs))
     rows = [[*_row(told, number, link)] for number in order]
     to = partial(link, "probes", told.name, situation=order[0]) if link else None
-    heads = [Link(variant_name(name), to(column=name), title=name) if to else name for name in names]
+    heads = [Link(re.sub(r"^\S*/(?=\S)", "", one), to(column=one), title=one) if to else one for one in names]
     sections.append(Section("Situations", [OF_TABLE], ("situation", *heads), rows))
     sections.append(Section("Each column", [_costs(one) for one in told.columns]))
     return Document(f"{told.name}, a probe of {told.world.name}", sections)
@@ -91,9 +92,8 @@ def _cell(cell: CellAnswers, acts: Sequence[str], changes: Mapping[str, float]) 
     for act, share in cell.shares(acts).items():
         change = changes.get(act, 0.0)
         ink = INKS["good" if change > 0 else "bad" if change else "even"]
-        bar = Picture(
-            f"{share:.0%}", partial(draw_share, share, change, ink), characters=type_share(share, change)
-        )
+        draw = partial(draw_share, share, change, ink)
+        bar = Picture(f"{share:.0%}", draw, characters=type_share(share, change))
         words = f"{act} {cell.having(act)}/{cell.decisions}"
         yield [bar, f"{words} {points(change)}" if change else words]
     if not acts:

@@ -208,13 +208,13 @@ def _firsts(world: AnyWorld, names: Collection[str], marks: Marks) -> Iterator[t
 def _fall(store: Store, run: Run) -> Iterator[tuple[int, str]]:
     """Yield the turns in which cooperation falls most and has ended, if it is measured and did so."""
     ways = run.world.measures.cooperation
-    for name, by_turn in measures_by_turn(store, run, [*ways]).items():
-        figures = [*by_turn.items()]
-        falls = [(was - now, turn, was, now) for (_, was), (turn, now) in pairwise(figures) if now < was]
+    for name, figures in measures_by_turn(store, run, [*ways]).items():
+        steps = pairwise(figures.items())
+        falls = [(was - now, turn, was, now) for (_, was), (turn, now) in steps if now < was]
         if falls and name == next(iter(ways)):
             _, turn, was, now = max(falls, key=lambda fall: fall[0])
             yield turn, f"{name.replace('_', ' ')} falls most, from {was:.0%} to {now:.0%}"
-        without = [turn for turn, _ in takewhile(lambda one: not one[1], reversed(figures))]
+        without = [turn for turn, _ in takewhile(lambda one: not one[1], reversed(figures.items()))]
         if 0 < len(without) < len(figures):
             yield without[-1], f"no {ways[name]} from here on"
 
