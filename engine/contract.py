@@ -47,8 +47,7 @@ def _faults_of_parts(world: AnyWorld) -> Iterator[str]:
 
 def _faults_of_facets(world: AnyWorld) -> Iterator[str]:
     measures, telling = world.measures, world.telling
-    drawn = (*measures.shares, *measures.inequality)
-    cooperation = filter(None, [measures.cooperation])
+    drawn, ways = (*measures.shares, *measures.inequality), measures.cooperation
     single = [name for name in measures.formulas if not name.endswith("/AGENT")]
     if not measures.headline:
         yield "measures: headline: name what an experiment compares"
@@ -57,7 +56,7 @@ def _faults_of_facets(world: AnyWorld) -> Iterator[str]:
     yield from _unknown("measures: durations", durations, measures.of_run, "formula of the run")
     yield from _unknown("measures: units", measures.units, measures.formulas, "formula")
     yield from _unknown("measures: shares, inequality", drawn, measures.each, "formula of single turns")
-    yield from _unknown("measures: cooperation", cooperation, measures.each, "formula of single turns")
+    yield from _unknown("measures: cooperation", ways, measures.each, "formula of single turns")
     yield from _unknown("telling: deeds", telling.deeds, telling.events, "event")
     yield from _unknown("telling: causes", telling.causes, telling.events, "event")
     marked = (mark.event for mark in telling.landmarks)

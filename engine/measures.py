@@ -213,7 +213,7 @@ class Measures(Generic[S, I]):
     score            what a score counts, in a word
     units            what a measure counts, such as `gold`, where it is no share and no index
     headline         the measures that an experiment compares unless it names others
-    cooperation      the measure of single turns that says how much agents cooperate, if there is one
+    cooperation      measures of single turns that say how much agents cooperate, each with what they do
     shares           measures of single turns that say which shares of what agents do are what
     inequality       measures of single turns that say how unequally something is held
     durations        the measures that count the turns until something happens; they are undefined in a run in
@@ -234,7 +234,7 @@ class Measures(Generic[S, I]):
     score: str = "score"
     units: Mapping[str, str] = field(default_factory=dict)
     headline: tuple[str, ...] = ()
-    cooperation: str = ""
+    cooperation: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
     durations: Mapping[str, str] = field(default_factory=dict)

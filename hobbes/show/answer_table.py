@@ -52,12 +52,13 @@ ONE_CLAIM = {
 INKS = {"good": "#0072B2", "bad": "#D55E00", "even": "#808080"}
 """The colour of a difference by what its verdict says. Colour-blind people can tell them apart."""
 
-COLUMNS = ("claim", "difference", "around 0", "verdict", "nearest pair")
-"""The columns of the table of answers."""
+COLUMNS = ("difference", "around 0", "verdict", "nearest pair")
+"""The columns of the table of answers, beside that of what is claimed or compared."""
 
 AXIS_IN_WORDS = (
     "Around 0, the dot is the difference and the bar its 95% interval; a dotted line is the smallest "
-    "difference that matters. Each measure has its own scale. The nearest pair is the one nearest the mean."
+    "difference that matters. Each measure has its own scale. Each p is corrected by Holm's method, no "
+    "interval is. The nearest pair is the one nearest the mean."
 )
 
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]
@@ -358,7 +359,8 @@ def table_of_answers(store: Store, report: Report, link: To | None = None) -> tu
             words.append(f"Where the pair nearest the mean begins to differ ({one.claim}): {command}")
             break
     title = "Answers" if report.plan else "Exploratory answers"
-    return _beginning(Section(title, words, COLUMNS, _rows(report, shown, link)))
+    columns = ("claim" if report.plan else "comparison", *COLUMNS)
+    return _beginning(Section(title, words, columns, _rows(report, shown, link)))
 
 
 def _rows(report: Report, shown: Sequence[Answer], link: To | None = None) -> list[tuple[Cell, ...]]:
@@ -412,4 +414,4 @@ def _tally(kind: str, verdicts: Sequence[str]) -> str:
 def exploratory(report: Report) -> Iterator[Section]:
     """Yield what an experiment shows beside its plan, which is never a conclusion, if there is anything."""
     if report.plan and (rows := _rows(report, explored(report))):
-        yield Section("Exploratory", (), COLUMNS, rows)
+        yield Section("Exploratory", (), ("comparison", *COLUMNS), rows)

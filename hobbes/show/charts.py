@@ -217,20 +217,20 @@ def draw_estimate(mean: Mean, margins: Sequence[float], reach: float, ink: str) 
     return _image(drawn, BAR, BAR_HIGH)
 
 
-def type_share(share: float) -> str:
-    """Return a share in characters, as a bar."""
-    return "█" * round(6 * share) + "░" * (6 - round(6 * share))
+def type_share(share: float, change: float) -> str:
+    """Return a share in characters, as a bar; if it has changed, a line is where it ended before."""
+    drawn = [*("█" * round(6 * share)).ljust(6, "·")]
+    if change:
+        drawn[min(5, round(6 * (share - change)))] = "│"
+    return "".join(drawn)
 
 
 def draw_share(share: float, change: float, ink: str) -> str:
-    """Return the same as a small picture; what it has lost is paler, and a line is where it ended before."""
-    before, most = BAR * (share - change), max(share, share - change)
-    drawn = [
-        f'<path fill="{ink}" fill-opacity="{strength:.2f}" d="M0 0H{BAR * long:g}V{BAR_HIGH}H0z"/>'
-        for long, strength in ((most, 0.25), (share, 0.4 + 0.6 * abs(change)))
-    ]
-    drawn += [f'<path {AXIS} stroke-width="6" d="M{before:g} 0V{BAR_HIGH}"/>'] * bool(change)
-    drawn.append(f'<path {AXIS} stroke-opacity=".5" d="M0 0H{BAR}V{BAR_HIGH}H0z"/>')
+    """Return the same as a small picture."""
+    before = min(max(BAR * (share - change), DOT), BAR - DOT)
+    drawn = [f'<path fill="{ink}" d="M0 0H{BAR * share:g}V{BAR_HIGH}H0z"/>']
+    drawn.append(f'<path fill="none" stroke="{ink}" stroke-width="4" d="M0 0H{BAR}V{BAR_HIGH}H0z"/>')
+    drawn += [f'<path {AXIS} stroke-width="{2 * DOT}" d="M{before:g} 0V{BAR_HIGH}"/>'] * bool(change)
     return _image(drawn, BAR, BAR_HIGH)
 
 

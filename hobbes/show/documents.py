@@ -36,7 +36,7 @@ SIGNS = {"✓": "good", "↑": "good", "↓": "good", "✗": "bad", "≈": "even
 STYLES = {"good": "bold blue", "bad": "bold red", "even": "default"}
 """The style of such a cell in a terminal."""
 
-CHANGES = {r"^[█░].* \+[1-9]\d*$": "good", r"^[█░].* -[1-9]\d*$": "bad"}
+CHANGES = {r"^[█·│].* \+[1-9]\d*$": "good", r"^[█·│].* -[1-9]\d*$": "bad"}
 """What a line of a cell says that begins with a bar and ends with a change: it has that style."""
 
 BREAK = "<br>"
@@ -68,6 +68,7 @@ class Link:
     words: str
     address: str = ""
     shown: bool = False
+    title: str = ""  # shows on hover
 
 
 Line: TypeAlias = Sequence[str | Link | Picture]
@@ -85,7 +86,7 @@ class Section:
 
     title: str
     texts: Sequence[str] = ()
-    columns: Sequence[str] = ()
+    columns: Sequence[str | Link] = ()
     rows: Sequence[Sequence[Cell]] = ()
     pictures: Sequence[Picture] = ()
     diffs: Sequence[tuple[str, Pieces]] = ()
@@ -115,7 +116,8 @@ def _cell(cell: Cell, place: Place | None) -> str:
         address = place(cell) if place else ""
         return f"![{escape_markdown(cell.label)}]({address})" if address else f"`{cell.characters}`"
     if isinstance(cell, Link) and cell.address:
-        return f"{'!' * cell.shown}[{escape_markdown(cell.words)}]({cell.address})"
+        title = f' "{escape_markdown(cell.title)}"' if cell.title else ""
+        return f"{'!' * cell.shown}[{escape_markdown(cell.words)}]({cell.address}{title})"
     return escape_markdown(cell.words if isinstance(cell, Link) else cell)
 
 

@@ -4,6 +4,7 @@ A row of its table is a situation, a column a prompt or a model. A cell leads to
 the column that it is compared with.
 """
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -24,13 +25,14 @@ from hobbes.show.terminal import OUT, next_step, print_json
 from hobbes.show.trace import MAX_SHOWN, Pieces
 from hobbes.store.home import Store
 
-IN_TABLE, IN_ANSWER = 140, 600
+IN_TABLE, IN_ANSWER = 100, 600
 """How many characters of a reasoning are quoted."""
 
 OF_TABLE = (
-    "A bar is the share of the answers that have the act. Beside it stands by how many points it is above or "
-    f"below that of the column with which it is compared. {RECORDED}: the prompt of the game. The rows in "
-    "which an act changes most come first. Quoted is the reasoning of the first answer."
+    "A bar is filled by the share of the answers that have the act. Where the column it is compared with has "
+    "another, a line marks that, and the number is the change in points. Blue is more than there, orange "
+    f"(in a terminal, red) less, grey as much. {RECORDED}: the prompt of the game. The rows in which an act "
+    "changes most come first. Quoted is the reasoning of the first answer."
 )
 
 
@@ -43,7 +45,9 @@ def document(told: ProbeResult, link: Callable[..., str] | None = None) -> Docum
     if diffs := [diff for name in names if name not in reworded for diff in _changed(told, name, order[0])]:
         sections.append(Section("What was changed", diffs=diffs))
     rows = [[*_row(told, number, link)] for number in order]
-    sections.append(Section("Situations", [OF_TABLE], ("situation", *names), rows))
+    to = partial(link, "probes", told.name, situation=order[0]) if link else None
+    heads = [Link(re.sub(r"^\S*/(?=\S)", "", one), to(column=one), title=one) if to else one for one in names]
+    sections.append(Section("Situations", [OF_TABLE], ("situation", *heads), rows))
     sections.append(Section("Each column", [_costs(one) for one in told.columns]))
     return Document(f"{told.name}, a probe of {told.world.name}", sections)
 
@@ -70,8 +74,8 @@ def _row(told: ProbeResult, number: int, link: Callable[..., str] | None) -> Ite
     if recorded is not None:
         situation.append([f"In the game ({at.run}): {', '.join(recorded) or 'no act'}."])
     if link and at.turn > 0:
-        board = link(at.run, f"{at.turn - 1}.svg")
-        situation.append([Link(f"what happened in turn {at.turn - 1}", board, shown=True)])
+        board = link(at.run, f"{at.turn - 1}.svg", part="plane")
+        situation += [[f"The board before turn {at.turn}:"], [Link("the board", board, shown=True)]]
     yield situation
     changes = told.changes(number)
     size = {act: max((abs(of.get(act, 0)) for of in changes.values()), default=0) for act in told.acts}
@@ -88,7 +92,8 @@ def _cell(cell: CellAnswers, acts: Sequence[str], changes: Mapping[str, float]) 
     for act, share in cell.shares(acts).items():
         change = changes.get(act, 0.0)
         ink = INKS["good" if change > 0 else "bad" if change else "even"]
-        bar = Picture(f"{share:.0%}", partial(draw_share, share, change, ink), characters=type_share(share))
+        draw = partial(draw_share, share, change, ink)
+        bar = Picture(f"{share:.0%}", draw, characters=type_share(share, change))
         words = f"{act} {cell.having(act)}/{cell.decisions}"
         yield [bar, f"{words} {points(change)}" if change else words]
     if not acts:

@@ -33,8 +33,9 @@ AS_BEFORE, MUCH_AS_BEFORE = "as before", "much as before"
 MAX_DEEDS, MAX_DEEDS_OF_TURN = 250, 5
 """How many deeds are told of a run, about, and of a turn at most: a long run is told in less detail."""
 
-MAX_SCORES = 4
-"""How many different scores are told; of more, the highest, and between what the others lie."""
+MAX_SCORES, MAX_AGENTS = 4, 4
+"""How many different scores are told; of more, the highest, and between what the others lie. Of how many
+agents it is told what each did in a turn in which nobody did anything to another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,11 @@ def story_of(store: Store, run: Run, names: Collection[str]) -> Story:
         scores[turn] = world.scores(load_state(run, turn, record["state"]))
         causes = without_effects(world, record["events"])
         happened.update(event["type"] for event in causes)
-        to_others = [event for event in causes if event["type"] != MESSAGE and any(named_in(event, names))]
-        texts.append(_turn_text(world, [event for _, event in landmarks], to_others, before, record, most))
+        deeds = [event for event in causes if event["type"] != MESSAGE]
+        first = [event for _, event in landmarks]
+        first += [event for event in deeds if event not in first and any(named_in(event, names))]
+        told = first or (deeds if len(run.setting.agents) <= MAX_AGENTS else ())
+        texts.append(_turn_text(world, told, before, record, most))
         before = record["state"]
     failed = _failed(store, run)
     moments = _key_moments(store, run, names, marks, scores)
@@ -146,12 +150,11 @@ def _who_did_most(world: AnyWorld, marks: Marks) -> Iterator[str]:
 
 
 def _end_of_cooperation(store: Store, run: Run) -> Iterator[str]:
-    """Yield after which turn nobody cooperated, or that this never ended, if cooperation is measured."""
-    name = run.world.measures.cooperation
-    if figures := measures_by_turn(store, run, [name]).get(name, {}):
+    """Yield in which turn agents last cooperated, in each way in which it is measured."""
+    for name, figures in measures_by_turn(store, run, [*(ways := run.world.measures.cooperation)]).items():
         last = max((turn for turn, share in figures.items() if share), default=None)
-        after = "" if last is None else f" after turn {last}"
-        yield "Cooperation never ended." if last == max(figures) else f"Nobody cooperated{after}."
+        when = "the last turn" if last == run.turns - 1 else f"turn {last}"
+        yield f"There was no {ways[name]}." if last is None else f"The last {ways[name]} was in {when}."
 
 
 def _scores_in_short(scores: Mapping[str, int], what: str) -> Iterator[str]:
@@ -204,15 +207,16 @@ def _firsts(world: AnyWorld, names: Collection[str], marks: Marks) -> Iterator[t
 
 def _fall(store: Store, run: Run) -> Iterator[tuple[int, str]]:
     """Yield the turns in which cooperation falls most and has ended, if it is measured and did so."""
-    if name := run.world.measures.cooperation:
-        figures = [*measures_by_turn(store, run, [name]).get(name, {}).items()]
-        falls = [(was - now, turn, was, now) for (_, was), (turn, now) in pairwise(figures) if now < was]
-        if falls:
+    ways = run.world.measures.cooperation
+    for name, figures in measures_by_turn(store, run, [*ways]).items():
+        steps = pairwise(figures.items())
+        falls = [(was - now, turn, was, now) for (_, was), (turn, now) in steps if now < was]
+        if falls and name == next(iter(ways)):
             _, turn, was, now = max(falls, key=lambda fall: fall[0])
             yield turn, f"{name.replace('_', ' ')} falls most, from {was:.0%} to {now:.0%}"
-        without = [turn for turn, _ in takewhile(lambda one: not one[1], reversed(figures))]
+        without = [turn for turn, _ in takewhile(lambda one: not one[1], reversed(figures.items()))]
         if 0 < len(without) < len(figures):
-            yield without[-1], "nobody cooperates from here on"
+            yield without[-1], f"no {ways[name]} from here on"
 
 
 def _lead(scores: Mapping[int, Mapping[str, int]]) -> Iterator[tuple[int, str]]:
@@ -244,22 +248,20 @@ REFUSED = {"drops": "rejection", "mends": "correction"}
 """What is refused of answers, by its name in the record."""
 
 
-def _turn_text(  # noqa: PLR0913, PLR0917  what is known of a turn
+def _turn_text(
     world: AnyWorld,
-    landmarks: Sequence[PlainRecord],
-    to_others: Sequence[PlainRecord],
+    deeds: Sequence[PlainRecord],
     before: JsonObject,
     record: PlainRecord,
     most: int,
 ) -> _TurnText:
-    """Tell who did what to whom in a turn: what a reader looks for, else what was done to others.
+    """Tell who did which of these deeds in a turn.
 
-    Where nobody did anything to anybody, events are counted by type. Then comes of whom what is held has
+    Where there are none, events are counted by type. Then comes of whom what is held has
     changed, and the number of rejections and corrections. Nothing is new if the same agents did the same to
     the same others with the same results, in whatever number, or if there are only events of the same types.
     """
     types = Counter(event["type"] for event in record["events"])
-    deeds = landmarks or to_others
     sign = frozenset(tuple(fact for fact in deed.values() if isinstance(fact, str | bool)) for deed in deeds)
     refused = [counted(len(record[part]), what) for part, what in REFUSED.items() if record[part]]
     besides = (*_changes(world, before, record["state"]), *refused)

@@ -43,7 +43,7 @@ WRONG: dict[str, dict[str, Any]] = {
         "measures": replace(MEASURES, shares=("landed",))
     },
     "measures: cooperation: there is no formula of single turns 'landed'": {
-        "measures": replace(MEASURES, cooperation="landed")
+        "measures": replace(MEASURES, cooperation={"landed": "landing"})
     },
     "measures: units: there is no formula 'fish'": {"measures": replace(MEASURES, units={"fish": "tonnes"})},
     "telling: landmarks: there is no event 'wreck'": {

@@ -454,7 +454,7 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
         for column in ("recorded", mine):
             assert escape(link("probes", "p", situation=n, column=column)) in page
     for at in five[1:]:
-        assert f'<img loading="lazy" src="/duel/{at.turn - 1}.svg"' in page
+        assert f'<img loading="lazy" src="/duel/{at.turn - 1}.svg?part=plane"' in page
     largest = [told.most_changed(n)[0] for n in by_change(told)]
     assert largest == sorted(largest, reverse=True)
     assert [int(n) for n in re.findall(r">([0-9]), turn [0-9]:</a>", page)] == by_change(told)

@@ -201,7 +201,7 @@ def test_the_whole_board_and_all_scores_stand_above_the_graph(shown: Shown, size
     for run in shown.runs.values():
         page = shown.at(f"{run.id}#{TURNS - 1}", viewport=ViewportSize(width=wide, height=high))
         is_at(page, TURNS - 1)
-        edge = page.locator(".scrubber").bounding_box()
+        edge = page.locator(".controls").bounding_box()
         assert edge is not None
         boxes = [part.bounding_box() for part in page.locator(".fit > svg.board").all()]
         assert len(boxes) == 2

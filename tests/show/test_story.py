@@ -59,14 +59,13 @@ def test_mining_tells_its_raids_and_that_draws_decided_who_owns_what(opened: Sto
         "miner-01 has 15 gold, miner-02 0.",
     ]
     assert story.moments == {3: ["first raid by miner-02"], 5: ["last turn"]}
-    assert lines(story) == [
-        "0 · claim 4",
-        "1 · defend 1, mine 1",
-        "2 · as before",
-        "3 · miner-02 raided [0,0] of miner-01 (blocked)",
-        "4 · as before",
-        "5 · defend 1, mine 1",
-    ]
+    claimed = (
+        "claimed [0,0], but lost the draw for [0,1]; miner-02 claimed [0,1], but lost the draw for [0,0]"
+    )
+    worked = "miner-01 defended [0,0]; miner-01 mined 3 gold on [0,0]"
+    raided = "3 · miner-02 raided [0,0] of miner-01 (blocked)"
+    first = [f"0 · miner-01 {claimed}", f"1 · {worked}", "2 · as before"]
+    assert lines(story) == [*first, raided, "4 · as before", f"5 · {worked}"]
 
 
 def test_mining_tells_who_owns_most_if_draws_did_not_decide_it(opened: Store, replies: Replies) -> None:
@@ -104,7 +103,7 @@ def test_nations_tells_attacks_grants_and_whose_land_changed(opened: Store, repl
         "0 · nothing happened",
         f"1 · {ceded} · territories AgentA 5→3, AgentB 5→9, AgentC 5→3",
         "2 · AgentA granted 5 to AgentC",
-        f"3 · AgentB attacked AgentA with 2 mils (10 {fell}",
+        f"3 · AgentB attacked AgentA with 2 mils (10 {fell}; AgentB granted 5 to AgentC",
         "4 · much as before",
         "5 · AgentA granted 6 to AgentC",
         "6 · nothing happened",
@@ -126,14 +125,16 @@ def test_trust_tells_attacks_and_high_fives_and_where_cooperation_fell(
 
     replies(reply)
     story = shown(opened, played(opened, RunOptions("trust", 2, values={"rounds": 5, "miss": 0})))
-    assert story.sentences[:2] == ["1 attack, 9 high fives.", "Cooperation never ended."]
+    assert story.sentences[:2] == ["1 attack, 9 high fives.", "The last high five was in the last turn."]
     assert story.moments[3] == [
         "first attack by unit-a",
         "cooperation falls most, from 100% to 50%",
         "unit-a leads from here on",
     ]
     both = "unit-a high fived unit-b, which returned it; unit-b high fived unit-a, which returned it"
-    assert lines(story) == [f"0 · {both}", "1 to 2 · as before", "3 · unit-a attacked unit-b", f"4 · {both}"]
+    hanging = "unit-b high fived unit-a, which did not return it"
+    apart = f"3 · unit-a attacked unit-b; {hanging}"
+    assert lines(story) == [f"0 · {both}", "1 to 2 · as before", apart, f"4 · {both}"]
 
 
 def test_a_turn_as_before_says_how_many_messages_are_new(opened: Store, replies: Replies) -> None:
@@ -163,11 +164,10 @@ def test_trust_tells_missed_high_fives_as_such_and_from_when_on_nobody_cooperate
 
     replies(reply)
     story = shown(opened, played(opened, RunOptions("trust", 2, values={"rounds": 4, "miss": 100})))
-    assert story.sentences[:2] == [
-        "4 high fives, of which 4 missed and came out as attacks. 1 other attack.",
-        "Nobody cooperated after turn 1.",
-    ]
-    assert "nobody cooperates from here on" in story.moments[2]
+    missed = "4 high fives, of which 4 missed and came out as attacks. 1 other attack."
+    ended = ["The last high five was in turn 1.", "There was no returned high five."]
+    assert story.sentences[:3] == [missed, *ended]
+    assert "no high five from here on" in story.moments[2]
 
 
 def test_who_did_more_than_a_third_is_named_and_who_has_least(opened: Store, replies: Replies) -> None:

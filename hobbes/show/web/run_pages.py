@@ -161,14 +161,14 @@ class RunPages(Pages):
         """Return the addresses of the cards of these agents in a turn."""
         return tuple((agent, self.link(self.run.id, number, agent)) for agent in agents)
 
-    def board(self, number: int) -> str:
-        """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
-        board = trace.board_in(self.run, self._full_turn(number))
+    def board(self, at: Mapping[str, Any]) -> str:
+        """Return the SVG of a turn, or only its `plane`. Raise MissingError if it has not ended."""
+        board = trace.board_in(self.run, self._full_turn(number := at["turn"]))
         if board is None:
             raise MissingError(
                 f"there is no board of turn {number} of run {self.run.label}: it has not ended"
             )
-        return svg(board)
+        return parts(board).plane if at.get("part") == "plane" else svg(board)
 
     def card(self, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
@@ -234,6 +234,8 @@ class RunPages(Pages):
             ("fork from here", self.store.command("fork", name, "--turn", number)),
             ("pin as a test", self.store.command("make-test", name, *pinned)),
             ("write a note", self.store.command("note", name, number, agent or "all", "TEXT")),
+            ("save as a page", self.store.command("export", name, "--format", "page")),
+            ("save as a moving picture", self.store.command("export", name, "--format", "svg")),
         ]
 
     def _calls(self, number: int, agent: str) -> list[Call]:

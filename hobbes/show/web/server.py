@@ -84,7 +84,7 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
     # A turn at a glance, which the script puts into the page of its run.
     "/{run}/{turn:number}.html": lambda store, at: _run_pages(store, at).moment(at["turn"]),
     # No agent can have a name that makes this the address of its page.
-    "/{run}/{turn:number}.svg": lambda store, at: _run_pages(store, at).board(at["turn"]),
+    "/{run}/{turn:number}.svg": lambda store, at: _run_pages(store, at).board(at),
     "/{run}/{turn:number}/{agent}": lambda store, at: _run_pages(store, at).card(at["turn"], at["agent"]),
 }
 
