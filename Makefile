@@ -4,7 +4,8 @@
 PY ?= python3
 BIN := .venv/bin
 UV := $(or $(shell command -v uv),$(BIN)/uv)
-INSTALL := $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt
+# uv does not read pip's settings; where it reaches no index, pip does.
+INSTALL = UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt $(1) || $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt $(1)
 BASE := .venv/base
 READY := .venv/ready
 
@@ -20,12 +21,12 @@ $(BASE): pyproject.toml constraints.txt
 	@$(PY) -m venv .venv
 	@test -x $(UV) || { echo "bringing uv, which installs the rest"; $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt uv; }
 	@echo "installing hobbes and what it needs: about 80 packages, 180 MB (10 seconds or so)"
-	@$(INSTALL) -e .
+	@$(call INSTALL,-e .)
 	@touch $(BASE)
 
 $(READY): $(BASE)
 	@echo "adding what the tests need: about 130 packages, 1 GB (half a minute or so)"
-	@$(INSTALL) -e '.[dev]'
+	@$(call INSTALL,-e '.[dev]')
 	@touch $(READY)
 
 test: $(READY) ## run the whole test suite, the network blocked
@@ -48,7 +49,7 @@ record: $(READY) ## record the cassettes anew: the stand-in server, or OPENAI_BA
 	@$(BIN)/python -m hobbes.wire.recorder
 
 docs: $(BASE) ## build the documentation as a site, into site/
-	@$(INSTALL) -e '.[docs]'
+	@$(call INSTALL,-e '.[docs]')
 	@$(BIN)/zensical build --clean --strict
 	@$(BIN)/python -m hobbes.show.llms_texts
 
