@@ -1,5 +1,6 @@
 """Play a run; read a home, its runs, their turns, and what each agent did in a turn, as objects."""
 
+import asyncio
 import operator
 import os
 import warnings
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
-from hobbes.errors import DamagedError, MissingError, needs_extra
+from hobbes.errors import DamagedError, MissingError, UsageError, needs_extra
 from hobbes.nodes.journal import Prompt
 from hobbes.show.trace import agent_card, full_turn
 from hobbes.store.command_line import usual_home
@@ -87,7 +88,11 @@ def play(world: str, **options: Any) -> "Run":  # noqa: ANN401  as `aplay` types
     """Play a run as `aplay` does, outside an event loop; in a notebook write `await hobbes.aplay(...)`."""
     from hobbes.loop import play_out  # noqa: PLC0415  slow to import
 
-    return play_out(aplay(world, **options))
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return play_out(aplay(world, **options))
+    raise UsageError("an event loop is running, as in a notebook: write `await hobbes.aplay(...)`")
 
 
 @asynccontextmanager

@@ -128,6 +128,8 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
     if found is None:
         raise ValueError(f"{spec!r} is not a model spec; {_what_to_write(policies, spec, models)}")
     if found["model"]:
+        if "?" in found["model"] and not is_stand_in(spec):
+            raise ValueError(f"{spec!r}: a chat model has no parameters but {', '.join(OF_CHAT)}")
         api = "responses" if found["responses"] else "chat"
         settings = _with_parameters(found["model"], api, found["parameters"])
         return Spec(PlayerKind.CHAT, found["model"], settings=settings)

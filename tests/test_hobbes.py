@@ -194,6 +194,14 @@ def test_a_run_is_played_in_a_loop_of_ones_own(home: Path) -> None:
         hobbes.play("mining", model="guided", home=home)
 
 
+def test_in_a_notebook_play_says_to_await() -> None:
+    async def cell() -> None:
+        hobbes.play("mining")
+
+    with pytest.raises(hobbes.HobbesError, match=r"await hobbes.aplay"):
+        asyncio.run(cell())
+
+
 def test_a_turn_that_is_no_whole_number_says_what_to_pass(reader: hobbes.Home) -> None:
     for wrong in ("3", 1.5, None):
         with pytest.raises(TypeError, match=r"pass a whole number, such as turn\(3\), not"):

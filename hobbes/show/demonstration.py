@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.text import Text
 
 from hobbes.engine.record import Json
+from hobbes.errors import UsageError
 from hobbes.loop import play_out
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
@@ -38,11 +39,16 @@ PLAYERS = "policy:guided*2,policy:tit-for-tat-raid,policy:raider"
 def unpack_recorded(home: Path) -> None:
     """Write the recorded games into a home of their own, unless they are there."""
     database = home / "runs.db"
-    if not database.exists():
+    if database.exists():
+        return
+    try:
         home.mkdir(parents=True, exist_ok=True)
         unfinished = home / f"runs.db.{os.getpid()}"
         unfinished.write_bytes(gzip.decompress(RECORDED.read_bytes()))
         unfinished.replace(database)
+    except OSError as error:
+        problem = f"cannot unpack the recorded games into {home}: {error.strerror}"
+        raise UsageError(f"{problem}; choose another folder with --home") from error
 
 
 def show_broken_promise(store: Store) -> None:

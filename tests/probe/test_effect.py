@@ -5,12 +5,13 @@ from pathlib import Path
 from hobbes.wire.cassettes import answer_from_cassette
 from tests.conftest import Cli
 
+NO_SERVER = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": "https://model.invalid/v1"}
+
 
 def test_the_effect_that_ships_is_found_again_in_its_cassette(cli: Cli) -> None:
-    env = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": "https://model.invalid/v1"}
     cli("run", "experiments/effect/run.toml", "--name", "eight-plots")
     with answer_from_cassette(Path("experiments/effect/answers.yaml")):
-        told = cli("probe", "experiments/effect/situations.toml", "--yes", env=env).stdout
+        told = cli("probe", "experiments/effect/situations.toml", "--yes", env=NO_SERVER).stdout
     for name in ("together", "possession"):
         assert f"/{name}: raid in 17% of the answers, against 83% in recorded: -67 points" in told
     assert "terse: no difference from recorded was found" in told
