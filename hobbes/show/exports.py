@@ -6,16 +6,14 @@ The tables are those of `hobbes.store.run_tables`.
 import csv
 import json
 import tempfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from pathlib import Path
-
-from rich.progress import track
 
 from hobbes.errors import HobbesError, UsageError, needs_extra
 from hobbes.files import check_path
 from hobbes.show.moving_board import moving_svg
-from hobbes.show.terminal import ERR
+from hobbes.show.terminal import export_bar
 from hobbes.show.trace import board_in, full_turn
 from hobbes.store.history import missing_turn, stored_turn
 from hobbes.store.home import Store
@@ -79,10 +77,11 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
     about = {**store.figures.about(run.id), **store.figures.result(run)}
     (folder / "run.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     written = {"run.json": 1}
-    for name in track(tables_of(run), "exporting", console=ERR, transient=True):
-        table = table_of(store, run, name)
-        path = folder / f"{table.name}.{form}"
-        written[path.name] = WRITERS[form](path, table)
+    with export_bar(tables_of(run)) as names:
+        for name in names:
+            table = table_of(store, run, name)
+            path = folder / f"{table.name}.{form}"
+            written[path.name] = WRITERS[form](path, table)
     return written
 
 
@@ -139,27 +138,24 @@ def _write_page(store: Store, run: Run, turns: Sequence[int], path: Path) -> int
     from hobbes.show.web.page_file import PageFile, address  # noqa: PLC0415  slow to import
 
     pages = PageFile(store, address, live=False, run=run, turns=turns)
-    sheets = [sheet for turn in _watched(turns) for sheet in pages.sheets(turn)]
+    with export_bar(turns) as shown:
+        sheets = [sheet for turn in shown for sheet in pages.sheets(turn)]
     path.write_text(pages.whole(sheets), encoding="utf-8")
     return len(sheets)
 
 
 def _write_moving_board(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:
     """Write the boards of these turns as one SVG that shows them in turn, and return their number."""
-    boards = {
-        f"{run.label}, turn {turn} of {run.turns - 1}": board
-        for turn in _watched(turns)
-        if (board := board_in(run, full_turn(store, run, turn)))
-    }
+    with export_bar(turns) as shown:
+        boards = {
+            f"{run.label}, turn {turn} of {run.turns - 1}": board
+            for turn in shown
+            if (board := board_in(run, full_turn(store, run, turn)))
+        }
     if not boards:
         raise missing_turn(run, 0)
     path.write_text(moving_svg(boards), encoding="utf-8")
     return len(boards)
-
-
-def _watched(turns: Sequence[int]) -> Iterable[int]:
-    """Yield turns, and show how far it is."""
-    return track(turns, "exporting", console=ERR, transient=True)
 
 
 FILE_WRITERS = {"inspect": _write_log, "page": _write_page, "svg": _write_moving_board}

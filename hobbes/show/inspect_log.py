@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from inspect_ai import log, model, scorer
-from rich.progress import track
 
 from hobbes.engine.answer import DECISIONS, FAILURE_CODES, READING_CODES, Outcome
 from hobbes.engine.world import OBSERVER
 from hobbes.nodes.journal import Call, ReasoningSource, Reply
 from hobbes.nodes.reading import deciding
-from hobbes.show.terminal import ERR
+from hobbes.show.terminal import export_bar
 from hobbes.show.trace import Card, agent_card, full_turn
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
@@ -53,15 +52,16 @@ class AgentTurn(NamedTuple):
 def write(store: Store, run: Run, path: Path) -> int:
     """Write a run into a new log, and return the number of its samples."""
     turns: dict[str, list[AgentTurn]] = {}
-    for agent, turn in _turns(store, run):
-        turns.setdefault(agent, []).append(turn)
+    with export_bar(range(run.turns + 1)) as numbers:
+        for agent, turn in _turns(store, run, numbers):
+            turns.setdefault(agent, []).append(turn)
     log.write_eval_log(_log(store, run, turns), path, "eval")
     return len(turns)
 
 
-def _turns(store: Store, run: Run) -> Iterator[tuple[str, AgentTurn]]:
+def _turns(store: Store, run: Run, numbers: Iterable[int]) -> Iterator[tuple[str, AgentTurn]]:
     """Yield the turns of all agents, turn by turn; the last turn may not have ended."""
-    for number in track(range(run.turns + 1), "exporting", console=ERR, transient=True):
+    for number in numbers:
         full = full_turn(store, run, number) if number < run.turns else None
         for agent, calls in store.calls.attempts(run.id, number).items():
             card: Card = {}

@@ -7,8 +7,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -20,6 +21,11 @@ from rich.text import Text
 from hobbes.engine.reflection import MAX_RATING
 from hobbes.engine.said import UNSAFE
 from hobbes.show.palette import PALETTE, Look, Looks, with_names
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+T = TypeVar("T")
 
 MIN_WIDTH = 20
 """The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""
@@ -83,6 +89,25 @@ def remark(text: str) -> None:
 def next_step(command: str) -> None:
     """Print what to do next on stdout."""
     OUT.print(Text(escape_invisible(f"\nnext: {command}"), style="dim"), soft_wrap=True)
+
+
+@contextmanager
+def export_bar(items: Collection[T]) -> Iterator[Iterator[T]]:
+    """Yield an iterator over items with a progress bar, which ends with the block, also where that fails.
+
+    rich's own `track` would leave a failed loop to the garbage collector, which may run in the thread of the
+    bar and then wait for itself.
+    """
+    from rich.progress import Progress  # noqa: PLC0415  most commands show none
+
+    with Progress(console=ERR, transient=True) as bar:
+        yield _advancing(items, bar, bar.add_task("exporting", total=len(items)))
+
+
+def _advancing(items: Iterable[T], bar: "Progress", task: "TaskID") -> Iterator[T]:
+    for item in items:
+        yield item
+        bar.advance(task)
 
 
 def styled_name(name: str, looks: Looks) -> Text:
