@@ -188,6 +188,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
         int | None,
         typer.Argument(help="the number of an answer, shown with the command that plays on from it"),
     ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="print it as Markdown")] = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -207,6 +208,6 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
             else:
                 say("\n".join(names) or "no probes yet; `hobbes probe RUN --name NAME` asks one")
         elif situation is None:
-            show_probe(store, probe, as_json=as_json)
+            show_probe(store, probe, as_json=as_json, markdown=markdown)
         else:
             show_answers(store, probe, situation, column, answer, as_json=as_json)

@@ -21,7 +21,7 @@ from hobbes.prove.word_diff import word_diff
 from hobbes.show.answer_table import INKS
 from hobbes.show.charts import draw_share, type_share
 from hobbes.show.documents import Cell, Document, Line, Link, Picture, Section, printed, shorten
-from hobbes.show.terminal import OUT, next_step, print_json
+from hobbes.show.terminal import OUT, next_step, print_json, say
 from hobbes.show.trace import MAX_SHOWN, Pieces
 from hobbes.store.home import Store
 
@@ -170,11 +170,13 @@ def _numbered(told: ProbeResult, situation: int, column: str, number: int | None
     return found
 
 
-def show_probe(store: Store, name: str, *, as_json: bool) -> ProbeResult:
+def show_probe(store: Store, name: str, *, as_json: bool, markdown: bool = False) -> ProbeResult:
     """Print what a probe says, and return it."""
     result = read_probe(store, name)
     if as_json:
         print_json(result.to_json())
+    elif markdown:
+        say(document(result).markdown())
     else:
         OUT.print(printed(document(result)))
         next_step(store.command("probe", "show", name, by_change(result)[0]))

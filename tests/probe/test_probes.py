@@ -416,7 +416,6 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
         if one["column"] == "recorded" and one["acts"].get("attack"):
             assert f"attack {one['acts']['attack']}/3" in printed
     shown = json.loads(cli("probe", "show", "p", "2", mine, "--json").stdout)
-    assert [one["number"] for one in shown["answers"]] == [1, 2, 3]
     (second,) = json.loads(cli("probe", "show", "p", "2", mine, "2", "--json").stdout)["answers"]
     assert second == shown["answers"][1]
     every, one = cli("probe", "show", "p", "2", mine).stdout, cli("probe", "show", "p", "2", mine, "2").stdout
@@ -424,7 +423,8 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     assert every.index("{+Be peaceful.\n+}") < every.index("\nanswer  recorded")
     fork = re.sub(r"^.*?hobbes ", "", one.split("next: ")[1])
     assert fork.startswith("fork duel --turn 0 --answer ")
-    assert "{+Be peaceful.\n+}" in printed
+    markdown = cli("probe", "show", "p", "--markdown").stdout
+    assert all("{+Be peaceful.\n+}" in text for text in (printed, markdown))
 
 
 def test_an_answer_is_played_on_as_a_fork(opened: Store, five: list[Situation], cli: Cli) -> None:
