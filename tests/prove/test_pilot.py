@@ -92,7 +92,7 @@ def test_the_orders_before_one_brace_too_many_would_be_carried_out_today(pilot: 
     assert said.keys() == {"disband_mils", "money_grants", "cede_territories", "messages"}
 
 
-ANSWERED = re.compile(r"```\n\$ hobbes (.*?) --home pilot\n(.*?)```", re.DOTALL)
+ANSWERED = re.compile(r"```\n\$ hobbes (.*?) --home \.hobbes/demo\n(.*?)```", re.DOTALL)
 """A command of docs/read-why.md on the pilot, and the beginning of what it prints."""
 
 
