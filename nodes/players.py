@@ -158,7 +158,7 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
 
 
 def _what_to_write(policies: Policies, text: str, models: Models) -> str:
-    """Return what to write in place of a text that is no player spec."""
+    """Return what to write in place of a text that is not a player spec."""
     name, question, parameters = text.partition("?")
     specs = {
         **{policy: f"{PlayerKind.POLICY}:{policy}" for policy in policies.by_name},

@@ -88,7 +88,7 @@ def rename(
     name: Annotated[str, typer.Argument(help="the new name")],
     home: options.Home = options.HOME,
 ) -> None:
-    """Give a run another name. Its id, by which everything knows it, stays.
+    """Give a run another name. Its id stays the same.
 
     Example: hobbes rename last baseline
     """

@@ -148,7 +148,7 @@ def _with_wordings(asked: ProbeFile, runs: Sequence[Run]) -> ProbeFile:
     for run in runs:
         if run.prompts.variant not in shipped:
             raise UsageError(
-                f"paraphrases: run {run.name or run.id} has the prompt {run.prompts.variant}, but {SHIPPED} "
+                f"paraphrases: run {run.label} has the prompt {run.prompts.variant}, but {SHIPPED} "
                 f"means wordings of {', '.join(shipped[:1]) or 'none'}; list prompts that say the same"
             )
     return asked.model_copy(update={"paraphrases": shipped})

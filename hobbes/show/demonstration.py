@@ -52,7 +52,7 @@ def unpack_recorded(home: Path) -> None:
 
 
 def show_broken_promise(store: Store) -> None:
-    """Print what an agent promised in a recorded game, why it did otherwise, and what came of it."""
+    """Print what an agent promised in a recorded game, why it did otherwise, and what followed."""
     run = store.runs.find(GAME)
     looks = looks_in(store, run)
     OUT.print(
