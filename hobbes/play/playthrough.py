@@ -85,7 +85,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             return
         except HaltedError as error:
             store.runs.update(run.id, status="halted", error=str(error))
-            raise HaltedRunError(f"run {run.label} halted: {error}; {_ways_on(store, run)}") from error
+            ways_on = _ways_on(store, run, capped=bool(meter.stop_reason))
+            raise HaltedRunError(f"run {run.label} halted: {error}; {ways_on}") from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         run = replace(run, turns=last["turn"], digest=last["digest"])
@@ -94,11 +95,13 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         store.figures.end_run(run, ended, work_out(run.world.measures, StoredHistory(store, run)))
 
 
-def _ways_on(store: Store, run: Run) -> str:
-    """Return what can be done with a run that has halted: more, if it has no turn of its own."""
-    again = store.command("resume", run.label)
-    if store.runs.find(run.id).turns > run.forked_at:
-        return f"`{again}` goes on"
+def _ways_on(store: Store, run: Run, *, capped: bool) -> str:
+    """Return what can be done with a run that has halted, because it is capped or a player has failed."""
+    again, turns = store.command("resume", run.label), store.runs.find(run.id).turns
+    if turns > run.forked_at:
+        fork = store.command("fork", run.label, "--turn", turns, "--model", "SPEC")
+        others = "" if capped else f"`{fork}` plays on with other players, in a new run; "
+        return f"{others}`{again}` goes on"
     delete = store.command("delete", run.label)
     return f"`{again}` goes on, and with `--model SPEC` by other players; `{delete}` removes it"
 
