@@ -24,14 +24,14 @@ def listener(host: str, port: int) -> socket.socket:
         listening.listen()  # before the address is printed, so that clients can connect at once
     except OSError as error:
         listening.close()
-        known = "if it is not running already, " * (error.errno == errno.EADDRINUSE)
+        stop = "stop the server that has it, or " * (error.errno == errno.EADDRINUSE)
         other = (
             "--port"
             if error.errno in {errno.EADDRINUSE, errno.EACCES}
             else "--host, an address of this machine"
         )
         raise HobbesError(
-            f"cannot listen on {in_url(host)}:{port}: {error.strerror}; {known}choose another {other}"
+            f"cannot listen on {in_url(host)}:{port}: {error.strerror}; {stop}choose another {other}"
         ) from error
     return listening
 

@@ -445,10 +445,12 @@ def test_a_truncated_database_is_reported_and_left_as_it_is(cli: Cli, home: Path
     assert (home / "runs.db").read_bytes()[:4096] == whole[:4096]
 
 
-def test_a_busy_port_is_reported(cli: Cli) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        error = refused(cli, "serve", "--port", str(taken.getsockname()[1]))
-    assert "choose another --port" in str(error)
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])  # noqa: S104  all addresses
+def test_a_busy_port_is_reported(cli: Cli, host: str) -> None:
+    with socket.create_server((host, 0)) as taken:
+        port = taken.getsockname()[1]
+        told = str(refused(cli, "serve", "--port", str(port)))
+    assert re.fullmatch(rf".*127.0.0.1:{port}: .*; stop the server .*, or choose another --port", told)
 
 
 def test_a_run_that_is_being_played_is_not_played_twice(opened: Store, cli: Cli) -> None:
