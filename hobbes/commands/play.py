@@ -94,12 +94,10 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     Example: hobbes run mining --agents 10 --rounds 50 --model 'policy:guided?noise=0.1'
     """
-    from rich.text import Text
-
     from hobbes.nodes.caps import Caps
     from hobbes.play.start import begin
     from hobbes.show.run_result import play_run_and_ask
-    from hobbes.show.terminal import ERR
+    from hobbes.show.terminal import remark
 
     values = options.parse_settings(
         settings, rounds=rounds, observer=observer, seconds_per_turn=seconds_per_turn
@@ -110,7 +108,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     with options.open_home(home, writes=True) as store:
         begun = begin(store, asked, caps)
-        ERR.print(Text(f"run {begun.label}"))
+        remark(f"run {begun.label}")
         if play_run_and_ask(store, begun, as_json=as_json, traced=trace_langsmith):
             sys.exit(1)
 
