@@ -40,13 +40,6 @@ def test_an_answer_is_an_object_or_the_text_of_one() -> None:
     assert by_text["events"] == [{"type": "claim", "agent": "A", "plot": [0, 0], "won": True}]
 
 
-@pytest.mark.parametrize("part", ['"seed": {}', '"config": {{"rows": {}}}', '"state": {{"turn": {}}}'])
-def test_a_number_with_too_many_digits_is_told_in_our_words(part: str) -> None:
-    line = f"{{{part.format('9' * 5_000)}}}"
-    (told,) = step_lines(WORLDS["mining"], [line])
-    assert "digits" not in json.loads(told)["error"]
-
-
 def test_the_memory_of_an_agent_left_out_changes_as_after_a_failed_call() -> None:
     fields = ("notes", "previous_turn_summary", "history_summary", "keeps_word_report", "aggressor_report")
     wrote = {"summary_last_turn": "I claimed.", "notes": "wait", "claim": [[9, 9]]}
@@ -95,6 +88,7 @@ def test_a_wrong_line_gives_an_error_and_the_next_line_is_read() -> None:
         '{"confg": {}}',
         '{"agents": ["\\ud800"]}',
         '{"config": {"rows": -1}}',
+        f'{{"config": {{"rows": {"9" * 5_000}}}}}',
         '{"agents": []}',
         '{"agents": ["A", "A"]}',
         '{"seed": "x"}',
