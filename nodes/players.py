@@ -161,11 +161,11 @@ def _what_to_write(policies: Policies, text: str, models: Models) -> str:
     """Return what to write in place of a text that is not a player spec."""
     head = re.split("[:?]", text, maxsplit=1)[0]
     rest = text[len(head) :]
-    kinds = (PlayerKind.CHAT, RESPONSES, PlayerKind.POLICY, PlayerKind.PYTHON)
+    kinds = {kind: kind for kind in (PlayerKind.CHAT, RESPONSES, PlayerKind.POLICY, PlayerKind.PYTHON)}
     if head not in {*PlayerKind, *kinds}:
-        policy_specs = {name: f"{PlayerKind.POLICY}:{name}" for name in policies.by_name}
-        names = {**policy_specs, **{name: name for name in (*models, PlayerKind.HUMAN)}}
-        heads = {kind: kind for kind in kinds} if rest.startswith(":") else names
+        names = {name: f"{PlayerKind.POLICY}:{name}" for name in policies.by_name}
+        names |= {name: name for name in (*models, PlayerKind.HUMAN)}
+        heads = kinds if rest.startswith(":") else names
         for near in alike(head, heads)[:1]:
             return f"did you mean {heads[near] + rest!r}?"
         whole = f"{PlayerKind.PYTHON if '.py:' in text else PlayerKind.CHAT}:{text}"

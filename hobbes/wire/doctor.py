@@ -108,7 +108,7 @@ def _ask(base: str, key: str, model: str | None = None) -> str:
     except (ValueError, KeyError, TypeError):
         return "answers, but not like a chat-completions server"
     told = f"answers; it has {counted(len(models), 'model')}"
-    if model in models:
-        return told
-    names = ", ".join([*map(safe_line, models[:MOST_NAMED]), *(["…"] if models[MOST_NAMED:] else [])])
-    return f"{told}{f' ({names})' if names else ''}{f', and {model} is not one of them' if model else ''}"
+    if models and model not in models:
+        more = ", …" if models[MOST_NAMED:] else ""
+        told += f" ({', '.join(map(safe_line, models[:MOST_NAMED]))}{more})"
+    return told if model is None or model in models else f"{told}, and {model} is not one of them"
