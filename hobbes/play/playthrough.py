@@ -18,7 +18,7 @@ from hobbes.nodes.models import Models, server_address
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_state import TurnState, first_state, state_at
-from hobbes.play.start import Clock, chats_of, check_players_can_be_asked, is_late, late_by, specs_of, utc
+from hobbes.play.start import Clock, chats_of, check_it_goes_on, is_late, late_by, utc
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
 from hobbes.store.prices import usd
@@ -59,12 +59,11 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
     the run's calls from now on.
     """
     began = time.monotonic()
-    run.check_versions()
     with store.playing(run.id):
         run = store.runs.find(run.id)  # as it is now that no other process plays it
         if run.status == "finished":
             return
-        check_players_can_be_asked(specs_of(run))
+        check_it_goes_on(run)
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.runs.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: late_by(run) for one in run.questions if is_late(run, one, clock())}
