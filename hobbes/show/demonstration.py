@@ -86,9 +86,8 @@ def play_and_show(store: Store) -> None:
         options = RunOptions("mining", agents=4, models=PLAYERS, values={**LAND}, name=PLAYED)
         run = begin(store, options)
     OUT.print(Text(f"\nA run of scripted policies ({PLAYED}):", "bold"))
-    if run.status != "finished":
-        with show_run_progress(run) as watch:
-            play_out(go_on(store, run, watch.on_turn, watch.on_meter))
+    with show_run_progress(run) as watch:
+        play_out(go_on(store, run, watch.on_turn, watch.on_meter))
     played = store.runs.find(run.id)
     looks = looks_in(store, played)
     OUT.print(told_text(" ".join(story_of(store, played, looks).sentences), looks))
