@@ -154,6 +154,5 @@ def step(world: options.WorldName) -> None:
     """
     from hobbes.play.step import step_lines
 
-    lines = (line.decode(errors="surrogateescape") for line in sys.stdin.buffer)
-    for line in step_lines(options.find_world(world), lines):
+    for line in step_lines(options.find_world(world), sys.stdin.buffer):
         print(line, flush=True)  # noqa: T201  JSON Lines

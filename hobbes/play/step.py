@@ -42,7 +42,7 @@ NOTHING: Mapping[str, Any] = {
 """The fields of the result if the request has no answers."""
 
 
-def step_lines(world: AnyWorld, lines: Iterable[str]) -> Iterator[str]:
+def step_lines(world: AnyWorld, lines: Iterable[str | bytes]) -> Iterator[str]:
     """Yield one line of JSON for each line; a line that is not a valid request gives `{"error": …}`."""
     for line in lines:
         if line.strip():
@@ -52,7 +52,7 @@ def step_lines(world: AnyWorld, lines: Iterable[str]) -> Iterator[str]:
                 yield json.dumps({"error": str(error)})
 
 
-def _request(line: str) -> StepRequest:
+def _request(line: str | bytes) -> StepRequest:
     try:
         return StepRequest.model_validate_json(line)
     except ValidationError as error:
