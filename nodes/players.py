@@ -159,16 +159,19 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
 
 def _what_to_write(policies: Policies, text: str, models: Models) -> str:
     """Return what to write in place of a text that is not a player spec."""
-    name, question, parameters = text.partition("?")
-    specs = {
-        **{policy: f"{PlayerKind.POLICY}:{policy}" for policy in policies.by_name},
-        **{name: name for name in models},
-    }
-    for near in alike(name, specs)[:1]:
-        return f"did you mean {specs[near] + question + parameters!r}?"
-    if NAME.fullmatch(name) and name not in {*PlayerKind}:
-        known = f", or a name of the models file: {', '.join(models)}" if models else ""
-        return f"did you mean {f'{PlayerKind.CHAT}:{text}'!r}{known}?"
+    head = re.split("[:?]", text, maxsplit=1)[0]
+    rest = text[len(head) :]
+    kinds = {kind: kind for kind in (PlayerKind.CHAT, RESPONSES, PlayerKind.POLICY, PlayerKind.PYTHON)}
+    if head not in {*PlayerKind, *kinds}:
+        names = {name: f"{PlayerKind.POLICY}:{name}" for name in policies.by_name}
+        names |= {name: name for name in (*models, PlayerKind.HUMAN)}
+        heads = kinds if rest.startswith(":") else names
+        for near in alike(head, heads)[:1]:
+            return f"did you mean {heads[near] + rest!r}?"
+        whole = f"{PlayerKind.PYTHON if '.py:' in text else PlayerKind.CHAT}:{text}"
+        if SPEC.fullmatch(whole) and "://" not in text:
+            known = f", or a name of the models file: {', '.join(models)}" if models else ""
+            return f"did you mean {whole!r}{known}?"
     return "write openai:NAME, policy:NAME?noise=0.1, python:FILE.py:NAME, human or a name of the models file"
 
 

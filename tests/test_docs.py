@@ -20,7 +20,7 @@ from hobbes.cli import app
 from hobbes.play.models_file import VALUES
 from hobbes.play.render import question_in_new_run
 from hobbes.play.start import RunOptions
-from hobbes.play.step import PARTS, step
+from hobbes.play.step import StepRequest, step
 from hobbes.probe.situations import Situation
 from hobbes.probe.versions import Tried
 from hobbes.show.llms_texts import write_texts
@@ -222,8 +222,8 @@ def test_the_page_describes_what_watch_prints() -> None:
 
 
 def test_the_page_describes_the_requests_and_replies_of_step() -> None:
-    assert keys("hobbes step WORLD") == list(PARTS)
-    assert keys("hobbes step WORLD", 1) == list(step(WORLDS["mining"], {"answers": {}}))
+    assert keys("hobbes step WORLD") == list(StepRequest.model_fields)
+    assert keys("hobbes step WORLD", 1) == list(step(WORLDS["mining"], StepRequest(answers={})))
 
 
 def anchors(page: Path) -> set[str]:

@@ -68,11 +68,9 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     Example: hobbes fork baseline --turn 20 --set immunity=20
     """
-    from rich.text import Text
-
     from hobbes.play.fork import ForkOptions, forks
     from hobbes.show.run_result import play_run, play_runs_side_by_side
-    from hobbes.show.terminal import ERR
+    from hobbes.show.terminal import remark
     from hobbes.store.policy_games import with_turns
 
     caps = options.given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
@@ -83,7 +81,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         found = with_turns(store, store.runs.find(run))
         begun = forks(store, found, asked, replace(found.caps, **caps), times)
         for one in begun:
-            ERR.print(Text(f"run {one.label}, forked from {found.label} at turn {turn}"))
+            remark(f"run {one.label}, forked from {found.label} at turn {turn}")
         if times:
             tainted = play_runs_side_by_side(store, begun, as_json=as_json, traced=trace_langsmith)
         else:

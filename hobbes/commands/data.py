@@ -116,10 +116,11 @@ def delete(
     from hobbes.engine.telling import counted
     from hobbes.loop import play_out
     from hobbes.show.terminal import say
-    from hobbes.store.removal import remove
+    from hobbes.store.removal import check_it_can_go, remove
 
     with options.open_home(home, writes=True) as store:
         stored = store.runs.find(run)
+        check_it_can_go(store, stored)
         about = f"{stored.label} ({stored.world.name}, {counted(stored.turns, 'turn')}, {stored.status})"
         if not yes:
             options.agree(f"Delete run {about}?", "nothing was deleted", "what is deleted is gone")
@@ -153,6 +154,5 @@ def step(world: options.WorldName) -> None:
     """
     from hobbes.play.step import step_lines
 
-    lines = (line.decode(errors="surrogateescape") for line in sys.stdin.buffer)
-    for line in step_lines(options.find_world(world), lines):
+    for line in step_lines(options.find_world(world), sys.stdin.buffer):
         print(line, flush=True)  # noqa: T201  JSON Lines

@@ -48,25 +48,24 @@ TraceLangSmith = Annotated[
 def demo(home: options.Home = options.HOME) -> None:
     """Show a broken promise in a recorded game of language models, and play a run of scripted policies.
 
-    The recorded games are unpacked into the folder `demo` of the home; no model is asked.
+    The recorded games are unpacked into the folder `demo` of the home, and the run is played there, once.
+    No model is asked.
 
     Example: hobbes demo
     """
-    from hobbes.show.demonstration import play_and_show, show_broken_promise, unpack_recorded
+    from hobbes.show.demonstration import PLAYED, play_and_show, show_broken_promise, unpack_recorded
     from hobbes.show.terminal import say
 
     recorded = home / "demo"
     unpack_recorded(recorded)
-    with options.open_home(recorded) as store:
+    with options.open_home(recorded, writes=True) as store:
         show_broken_promise(store)
-        effect, pages = store.command("probe", "show", "effect"), store.command("view")
-    with options.open_home(home, writes=True) as store:
         play_and_show(store)
-        test = store.command("make-test", "last", "--turns", "1-3", "--name", "raids")
     say(
-        f"\nWhat one sentence of a prompt changed:  {effect}"
-        f"\nWhy the language models did so:         {pages}"
-        f"\nPin turns of the run just played:       {test}"
+        f"\nWhat one sentence of a prompt changed:  {store.command('probe', 'show', 'effect')}"
+        f"\nWhy the language models did so:         {store.command('view')}"
+        "\nPin turns of the run of policies:       "
+        + store.command("make-test", PLAYED, "--turns", "1-3", "--name", "raids")
     )
 
 
@@ -95,12 +94,10 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     Example: hobbes run mining --agents 10 --rounds 50 --model 'policy:guided?noise=0.1'
     """
-    from rich.text import Text
-
     from hobbes.nodes.caps import Caps
     from hobbes.play.start import begin
     from hobbes.show.run_result import play_run_and_ask
-    from hobbes.show.terminal import ERR
+    from hobbes.show.terminal import remark
 
     values = options.parse_settings(
         settings, rounds=rounds, observer=observer, seconds_per_turn=seconds_per_turn
@@ -111,7 +108,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     with options.open_home(home, writes=True) as store:
         begun = begin(store, asked, caps)
-        ERR.print(Text(f"run {begun.label}"))
+        remark(f"run {begun.label}")
         if play_run_and_ask(store, begun, as_json=as_json, traced=trace_langsmith):
             sys.exit(1)
 

@@ -18,7 +18,7 @@ from hobbes.nodes.models import Models, server_address
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_state import TurnState, first_state, state_at
-from hobbes.play.start import Clock, chats_of, check_players_can_be_asked, is_late, late_by, specs_of, utc
+from hobbes.play.start import Clock, chats_of, check_it_goes_on, is_late, late_by, utc
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
 from hobbes.store.prices import usd
@@ -59,12 +59,11 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
     the run's calls from now on.
     """
     began = time.monotonic()
-    run.check_versions()
     with store.playing(run.id):
         run = store.runs.find(run.id)  # as it is now that no other process plays it
         if run.status == "finished":
             return
-        check_players_can_be_asked(specs_of(run))
+        check_it_goes_on(run)
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.runs.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: late_by(run) for one in run.questions if is_late(run, one, clock())}
@@ -85,7 +84,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             return
         except HaltedError as error:
             store.runs.update(run.id, status="halted", error=str(error))
-            raise HaltedRunError(f"run {run.label} halted: {error}; {_ways_on(store, run)}") from error
+            ways_on = _ways_on(store, run, capped=bool(meter.stop_reason))
+            raise HaltedRunError(f"run {run.label} halted: {error}; {ways_on}") from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         run = replace(run, turns=last["turn"], digest=last["digest"])
@@ -94,11 +94,13 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         store.figures.end_run(run, ended, work_out(run.world.measures, StoredHistory(store, run)))
 
 
-def _ways_on(store: Store, run: Run) -> str:
-    """Return what can be done with a run that has halted: more, if it has no turn of its own."""
-    again = store.command("resume", run.label)
-    if store.runs.find(run.id).turns > run.forked_at:
-        return f"`{again}` goes on"
+def _ways_on(store: Store, run: Run, *, capped: bool) -> str:
+    """Return what can be done with a run that has halted, because it is capped or a player has failed."""
+    again, turns = store.command("resume", run.label), store.runs.find(run.id).turns
+    if turns > run.forked_at:
+        fork = store.command("fork", run.label, "--turn", turns, "--model", "SPEC")
+        others = "" if capped else f"`{fork}` plays on with other players, in a new run; "
+        return f"{others}`{again}` goes on"
     delete = store.command("delete", run.label)
     return f"`{again}` goes on, and with `--model SPEC` by other players; `{delete}` removes it"
 

@@ -130,7 +130,7 @@ def check_players(
         parse_spec(world.policies, observer)
     named_models = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
     asked_specs = _specs(world, setting, models, named_models)
-    check_players_can_be_asked(asked_specs)
+    _check_players_can_be_asked(asked_specs)
     _check_prices_are_known(_chats(asked_specs), caps)
     return named_models
 
@@ -158,7 +158,7 @@ def _check_prices_are_known(chats: Models, caps: Caps) -> None:
             )
 
 
-def check_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
+def _check_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
     """Raise UsageError if a chat model cannot be reached, or a Python player cannot be loaded."""
     _check_the_models_can_be_reached(_chats(specs))
     for spec, one in specs.items():
@@ -226,18 +226,13 @@ def change_players(store: Store, run: Run, mix: str) -> Run:
 
 def chats_of(run: Run | Beginning) -> Models:
     """Return the settings of each chat model that a run asks, by spec."""
-    return _chats(specs_of(run))
-
-
-def specs_of(run: Run | Beginning) -> dict[str, Spec]:
-    """Return the parsed specs of the players that a run asks, by spec."""
-    return _specs(run.world, run.setting, run.models, run.model_settings)
+    return _chats(_specs(run.world, run.setting, run.models, run.model_settings))
 
 
 def check_it_goes_on(run: Run) -> None:
     """Raise HobbesError if a run could not be played on now: by this version, or with these players."""
     run.check_versions()
-    check_players_can_be_asked(specs_of(run))
+    _check_players_can_be_asked(_specs(run.world, run.setting, run.models, run.model_settings))
 
 
 def is_late(run: Run, question: PersonQuestion, now: datetime) -> bool:

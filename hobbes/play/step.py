@@ -1,46 +1,33 @@
 """`hobbes step WORLD`: the engine alone; it reads and writes JSON Lines and touches no file."""
 
 import json
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.memory import Memory
-from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
+from hobbes.engine.world import OBSERVER, AnyWorld, in_one_line, make_setting
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
 from hobbes.nodes.turn_state import memories_from
 
-MAX_DIGITS = sys.int_info.default_max_str_digits
-"""The most digits of a whole number that Python converts."""
 
+class StepRequest(BaseModel):
+    """A request, as docs/json.md describes it."""
 
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
+    config: dict[str, Any] = {}
+    agents: list[str] | None = None
+    seed: int = 1
+    state: dict[str, Any] | None = None
+    memories: dict[str, dict[str, Any]] = {}
+    answers: dict[str, Any] | None = None
+    ruling: str | dict[str, Any] | None = None
 
-def _is_object_or_null(value: object) -> bool:
-    return isinstance(value, dict | None)
-
-
-PARTS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "config": (_is_object, "an object"),
-    "agents": (
-        lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
-        "a list of names",
-    ),
-    "seed": (lambda value: type(value) is int, "a whole number"),
-    "state": (_is_object_or_null, "an object or null"),
-    "memories": (
-        lambda value: _is_object(value) and all(map(_is_object, value.values())),
-        "an object, one memory per agent",
-    ),
-    "answers": (_is_object_or_null, "an object, one answer per agent"),
-    "ruling": (lambda value: isinstance(value, str | dict), "a string or an object"),
-}
-"""The fields of a request, each with a check of its type and a description of it."""
 
 NOTHING: Mapping[str, Any] = {
     "outcomes": {},
@@ -55,7 +42,7 @@ NOTHING: Mapping[str, Any] = {
 """The fields of the result if the request has no answers."""
 
 
-def step_lines(world: AnyWorld, lines: Iterable[str]) -> Iterator[str]:
+def step_lines(world: AnyWorld, lines: Iterable[str | bytes]) -> Iterator[str]:
     """Yield one line of JSON for each line; a line that is not a valid request gives `{"error": …}`."""
     for line in lines:
         if line.strip():
@@ -65,52 +52,35 @@ def step_lines(world: AnyWorld, lines: Iterable[str]) -> Iterator[str]:
                 yield json.dumps({"error": str(error)})
 
 
-def _request(line: str) -> dict[str, Any]:
+def _request(line: str | bytes) -> StepRequest:
     try:
-        line.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"not UTF-8 at character {error.start + 1}") from error
-    try:
-        request = json.loads(line, parse_int=_whole)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"not JSON: {error}") from error
-    if not isinstance(request, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004  the mistake is in the input
-    if unknown := sorted(request.keys() - PARTS.keys()):
-        raise ValueError(f"unknown key {', '.join(unknown)}; the keys are {', '.join(PARTS)}")
-    return request
+        return StepRequest.model_validate_json(line)
+    except ValidationError as error:
+        keys = ", ".join(StepRequest.model_fields)
+        raise ValueError(f"{in_one_line(error)}; the keys of a request are {keys}") from error
 
 
-def _whole(digits: str) -> float:
-    """Return a whole number; one with more digits than Python converts is infinite."""
-    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
-
-
-def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
+def step(world: AnyWorld, request: StepRequest) -> dict[str, Any]:
     """Return the state after the answers, with every agent's view of it, and what happened in the turn.
 
     Without answers, return the state as it is. The request may have the memories and the observer's ruling.
     Raise ValueError, with one line, if the request is wrong.
     """
-    for name, value in request.items():
-        fits, kind = PARTS[name]
-        if not fits(value):
-            raise ValueError(f"{name} must be {kind}")
-    agents, seed = request.get("agents", world.names(world.default_agents)), request.get("seed", 1)
-    setting = make_setting(world, agents, seed, request.get("config", {}))
+    agents = request.agents if request.agents is not None else world.names(world.default_agents)
+    setting = make_setting(world, agents, request.seed, request.config)
     state = world.setup(setting.config, setting.agents, setting.seed)
-    if request.get("state") is not None:
-        state = world.state.load(setting, request["state"])
-    memories = _memories(world, state, request.get("memories", {}))
+    if request.state is not None:
+        state = world.state.load(setting, request.state)
+    memories = _memories(world, state, request.memories)
     happened = NOTHING
-    if request.get("answers") is None:
-        if "ruling" in request:
+    if request.answers is None:
+        if request.ruling is not None:
             raise ValueError("ruling: without answers, no turn is played; give both or neither")
     else:
         if world.over(state):
             raise ValueError("answers: the game is over; leave them out")
-        answers = _parse_answers(world, state, request["answers"])
-        ruling = _parse_ruling(world, state, answers, request["ruling"]) if "ruling" in request else None
+        answers = _parse_answers(world, state, request.answers)
+        ruling = None if request.ruling is None else _parse_ruling(world, state, answers, request.ruling)
         played = turns.play_turn(world, state, memories, answers, ruling)
         state, memories, happened = played.resolved.state, dict(played.memories), _turn_json(played)
     return {

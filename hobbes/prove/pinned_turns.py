@@ -17,7 +17,7 @@ from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.digest import settings_link
 from hobbes.engine.record import Drop, canonical, sha256
 from hobbes.engine.turn import Layer, TurnRecord
-from hobbes.engine.world import OBSERVER, AnyWorld
+from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.errors import HobbesError, UsageError
 from hobbes.graphs.ring import ring
 from hobbes.graphs.run import replay
@@ -106,16 +106,20 @@ def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
 
     Without `prompts`, it holds none, and those of the run may have changed since. With other `values` of
     settings, the turns will be played under these, and still have to come out as they are recorded. Raise
-    UsageError if the run does not have these turns, cannot be read, or does not play as recorded now.
+    UsageError if the run does not have these turns or settings, cannot be read, or does not play as recorded.
     """
     first, last = turns
     if not 0 <= first <= last < run.turns:
         there = f"has turns 0 to {run.turns - 1}" if run.turns else "has no turns yet"
         raise UsageError(f"--turns {first}-{last}: run {run.label} {there}")
+    world, setting = run.world, run.setting
     try:
         run.check_versions()
+        make_setting(
+            world, setting.agents, setting.seed, {**setting.config.model_dump(mode="json"), **values}
+        )
         recorded = _recorded_turns(store, run, turns, folder)
-    except HobbesError as error:
+    except (HobbesError, ValueError) as error:
         raise UsageError(str(error)) from error
     played = play_pin(recorded, folder, prompts=prompts)
     if failed := failure(recorded, played):
@@ -370,10 +374,13 @@ def _done_otherwise(pin: TurnsPin, played: PinOutcome) -> str:
     world = world_named(pin.world)
     for then, now in zip(pin.expected, played.turns, strict=False):
         before, after = _deeds(world, then), _deeds(world, now)
-        gone = [f"expected {deed}" for deed in before if deed not in after]
-        new = [f"now {deed}" for deed in after if deed not in before]
-        if gone or new:
-            return f"turn {then.turn}: {'; '.join([*gone[:1], *new[:1]])}"
+        gone = [deed for deed in before if deed not in after]
+        new = [deed for deed in after if deed not in before]
+        if gone:
+            instead = f"; now {new[0]}" if new else ", which does not happen now"
+            return f"turn {then.turn}: expected that {gone[0]}{instead}"
+        if new:
+            return f"turn {then.turn}: now {new[0]}, which was not expected"
     return ""
 
 

@@ -167,7 +167,7 @@ class Pin(_Part):
             setting = make_setting(world, agents, seed, settings)
             return world, setting, TurnStart(world.state.load(setting, state), memories_from(memories))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise UsageError(f"{self.about} This cannot be played by hobbes {HOBBES}: {error}") from error
+            raise UsageError(f"this cannot be played by hobbes {HOBBES}: {error} ({self.about})") from error
 
 
 class TurnsPin(Pin):

@@ -1,8 +1,9 @@
-"""What `hobbes demo` shows: recorded games of language models, and a run that is played on the spot."""
+"""What `hobbes demo` shows: recorded games of language models, and a run that is played beside them."""
 
 import gzip
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from rich.text import Text
 
 from hobbes.engine.record import Json
-from hobbes.errors import UsageError
+from hobbes.errors import DamagedError, MissingError, UsageError
 from hobbes.loop import play_out
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
@@ -23,7 +24,7 @@ from hobbes.show.story import story_of
 from hobbes.show.terminal import OUT, told_text
 from hobbes.show.trace import full_turn
 from hobbes.show.trace_text import print_line, show_entries
-from hobbes.store.home import Store
+from hobbes.store.home import PARTS, Store, read_store
 
 RECORDED = files("hobbes") / "recorded.db.gz"
 """The run database with the recorded games, which comes with the package (docs/pilot.md)."""
@@ -35,20 +36,33 @@ LAND: Mapping[str, Json] = {"rows": 2, "cols": 8, "rounds": 12}
 PLAYERS = "policy:guided*2,policy:tit-for-tat-raid,policy:raider"
 """The players of the run that is played."""
 
+PLAYED = "demo"
+"""The name of that run."""
+
 
 def unpack_recorded(home: Path) -> None:
-    """Write the recorded games into a home of their own, unless they are there."""
-    database = home / "runs.db"
-    if database.exists():
+    """Write the recorded games into a home of their own, unless it has runs; one that is damaged has none."""
+    if _has_runs(home):
         return
+    database = home / "runs.db"
     try:
         home.mkdir(parents=True, exist_ok=True)
+        for part in PARTS:
+            (home / f"runs.db{part}").unlink(missing_ok=True)
         unfinished = home / f"runs.db.{os.getpid()}"
         unfinished.write_bytes(gzip.decompress(RECORDED.read_bytes()))
         unfinished.replace(database)
     except OSError as error:
         problem = f"cannot unpack the recorded games into {home}: {error.strerror}"
         raise UsageError(f"{problem}; choose another folder with --home") from error
+
+
+def _has_runs(home: Path) -> bool:
+    try:
+        with closing(read_store(home)) as store:
+            return bool(store.runs.rows())
+    except (MissingError, DamagedError):
+        return False
 
 
 def show_broken_promise(store: Store) -> None:
@@ -65,9 +79,13 @@ def show_broken_promise(store: Store) -> None:
 
 
 def play_and_show(store: Store) -> None:
-    """Play a run of scripted policies, and print what happened in it."""
-    run = begin(store, RunOptions("mining", agents=4, models=PLAYERS, values={**LAND}))
-    OUT.print(Text("\nA run of scripted policies, played just now:", "bold"))
+    """Play a run of scripted policies, unless it was played before, and print what happened in it."""
+    try:
+        run = store.runs.find(PLAYED)
+    except MissingError:
+        options = RunOptions("mining", agents=4, models=PLAYERS, values={**LAND}, name=PLAYED)
+        run = begin(store, options)
+    OUT.print(Text(f"\nA run of scripted policies ({PLAYED}):", "bold"))
     with show_run_progress(run) as watch:
         play_out(go_on(store, run, watch.on_turn, watch.on_meter))
     played = store.runs.find(run.id)

@@ -41,6 +41,9 @@ MAX_REFUSED = 60
 MAX_OTHERS = 4
 """Of how many others the sentence of a card tells what they did to its agent."""
 
+TREMBLING = re.compile(r"[?&]tremble=[0.]*[1-9]")
+"""Matches the spec of a policy some of whose acts are random, while its reasons stay as they were."""
+
 
 Noted: TypeAlias = tuple[str, str]
 """What an agent noted to itself, behind the words for what it is about."""
@@ -75,9 +78,14 @@ def narrative_of(run: Run, full: FullTurn | None, card: Card) -> Narrative:
     wrote, before = {name: reflection.get(WRITTEN_AS[name]) for name in NOTES}, card["memory_before"]
     again = "the same words as before"
     wrote = {name: again if text and text == before[name] else text for name, text in wrote.items()}
+    why, source = _why(card)
+    player = run.at(turn).models[run.world.owner(full.played.before, card["agent"])]
+    if source and TREMBLING.search(player):
+        source += "; a tremble may have replaced the act by a random one"
     return Narrative(
         _sentence(run, full, card),
-        *_why(card),
+        why,
+        source,
         _knew(run.world, full, card),
         _meant(run.world, full, card),
         not_kept,

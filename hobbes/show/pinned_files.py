@@ -57,7 +57,7 @@ def pin_run(  # noqa: PLR0913  what is pinned, and how it is checked
     made = pin_turns(store, run, (first, last), folder, prompts=prompts, values=values)
     failed = failure(made, play_pin(made, folder, prompts=prompts))
     _write(made, files, _text_of_test(made, files, prompts=prompts))
-    fails = failed and (failed.sentence or failed.where)
+    fails = failed and (failed.sentence or f"{failed.where} is not as recorded")
     return {"run": run.id, "turns": [first, last], **({"fails": fails} if values else {})}
 
 

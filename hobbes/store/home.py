@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from hobbes.errors import HobbesError, MissingError, UsageError
+from hobbes.errors import DamagedError, HobbesError, MissingError, UsageError
 from hobbes.files import check_path
 from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.store.calls import Calls
@@ -215,7 +215,7 @@ def _cannot_store(home: Path, error: Exception) -> HobbesError:
 def read_store(home: Path) -> Store:
     """Return the run database of a home folder for reading, to be closed by the caller; nothing is created.
 
-    Raise MissingError if there is none, HobbesError if it cannot be read.
+    Raise MissingError if there is none, DamagedError if it is damaged, HobbesError if it cannot be read.
     """
     path = check_path(home, "home") / "runs.db"
     if not path.is_file():
@@ -231,7 +231,9 @@ def read_store(home: Path) -> Store:
         raise
     except sqlite3.DatabaseError as error:
         connection.close()
-        raise HobbesError(f"cannot read {path}: {error}") from error
+        raise (DamagedError if may_be_damage(error) else HobbesError)(
+            f"cannot read {path}: {error}"
+        ) from error
     return Store(home, home, connection)
 
 

@@ -37,7 +37,7 @@ async def remove(store: Store, run: Run) -> None:
     removed, too; the next search makes it again.
     """
     with store.playing(run.id):
-        _check_it_can_go(store, run)
+        check_it_can_go(store, run)
         async with open_checkpoints(store.home / CHECKPOINTS) as checkpoints:
             saver = checkpoints.saver()
             await saver.setup()
@@ -47,7 +47,7 @@ async def remove(store: Store, run: Run) -> None:
         _remove_rows(store, run)
 
 
-def _check_it_can_go(store: Store, run: Run) -> None:
+def check_it_can_go(store: Store, run: Run) -> None:
     """Raise UsageError, which names them, if forks, an experiment or probes need a run."""
     needing = [f"fork {row['name'] or row['id']}" for row in store.runs.forks(run.id)]
     if cell := cells_of_runs(store).get(run.id):

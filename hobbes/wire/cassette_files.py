@@ -123,15 +123,13 @@ class CheckedPersister(FilesystemPersister):  # type: ignore[misc]  # vcrpy has 
             raise UsageError(
                 f"cannot read the cassette {cassette_path}: {error}; name another file"
             ) from error
-        except ValidationError as error:
-            raise _not_valid(cassette_path, in_one_line(error, depth=5)) from error
         except DAMAGE_ERRORS as error:
-            raise _not_valid(cassette_path, " ".join(str(error).split())) from error
+            problem = in_one_line(error, depth=5) if isinstance(error, ValidationError) else str(error)
+            in_short = " ".join(problem.split())
+            raise UsageError(
+                f"{cassette_path} is not a valid cassette: {in_short}; record it again"
+            ) from error
         return requests, responses
-
-
-def _not_valid(path: Path, problem: str) -> UsageError:
-    return UsageError(f"{path} is not a valid cassette: {problem}; record it again")
 
 
 def save_cassette(path: Path, cassette: Cassette) -> None:

@@ -5,6 +5,7 @@ exchange, whatever server it went to. vcrpy compares each request with every rec
 compared where the address is the same.
 """
 
+import asyncio
 import difflib
 import gzip
 import json
@@ -92,7 +93,7 @@ def answer_from_cassette(path: Path) -> Iterator[Cassette]:
 
     Raise CassetteMissError for a request that is not in it.
     """
-    before = call_failures.wait.set(_no_wait)
+    before = call_failures.wait.set(lambda _: asyncio.sleep(0))
     try:
         with VCRPY.use_cassette(path, record_mode=RecordMode.NONE, persister=CheckedPersister) as cassette:
             yield cassette
@@ -113,10 +114,6 @@ def _difference(cassette: Cassette, request: Request) -> str:
     then, now = readable(same[-1].body), readable(request.body)
     lines = difflib.unified_diff(then, now, "recorded", "now", lineterm="", n=1)
     return "\n".join(lines)[:MAX_DIFF_LENGTH]
-
-
-async def _no_wait(_seconds: float) -> None:
-    """Return at once."""
 
 
 def neutral_request(request: Request) -> Request | None:

@@ -24,6 +24,8 @@ PACKAGES = (
     "sqlite-utils",
 )
 
+MOST_NAMED = 5
+"""How many models of a server are named at most."""
 
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 """The variables that name a proxy, or the hosts that need none; each may be in small letters, too."""
@@ -102,8 +104,11 @@ def _ask(base: str, key: str, model: str | None = None) -> str:
     if answer.status_code != httpx2.codes.OK:
         return f"answers with status {answer.status_code}"
     try:
-        models = {listed["id"] for listed in answer.json()["data"]}
+        models = sorted({str(listed["id"]) for listed in answer.json()["data"]})
     except (ValueError, KeyError, TypeError):
         return "answers, but not like a chat-completions server"
     told = f"answers; it has {counted(len(models), 'model')}"
+    if models and model not in models:
+        more = ", …" if models[MOST_NAMED:] else ""
+        told += f" ({', '.join(map(safe_line, models[:MOST_NAMED]))}{more})"
     return told if model is None or model in models else f"{told}, and {model} is not one of them"

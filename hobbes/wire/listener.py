@@ -6,6 +6,12 @@ import socket
 
 from hobbes.errors import HobbesError, UsageError
 
+HINTS = {
+    errno.EADDRINUSE: "stop the server that has it, or choose another --port",
+    errno.EACCES: "choose another --port",
+}
+"""What to do about an error of a port."""
+
 
 def listener(host: str, port: int) -> socket.socket:
     """Return a socket that listens at an IPv4 or IPv6 address; port 0 picks a free port.
@@ -24,15 +30,8 @@ def listener(host: str, port: int) -> socket.socket:
         listening.listen()  # before the address is printed, so that clients can connect at once
     except OSError as error:
         listening.close()
-        known = "if it is not running already, " * (error.errno == errno.EADDRINUSE)
-        other = (
-            "--port"
-            if error.errno in {errno.EADDRINUSE, errno.EACCES}
-            else "--host, an address of this machine"
-        )
-        raise HobbesError(
-            f"cannot listen on {in_url(host)}:{port}: {error.strerror}; {known}choose another {other}"
-        ) from error
+        hint = HINTS.get(error.errno or 0, "choose another --host, an address of this machine")
+        raise HobbesError(f"cannot listen on {in_url(host)}:{port}: {error.strerror}; {hint}") from error
     return listening
 
 

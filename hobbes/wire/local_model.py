@@ -6,7 +6,7 @@ import threading
 from importlib import import_module
 from pathlib import Path
 
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import HobbesError, UsageError, needs_extra
 from hobbes.wire.listener import listener, url
 
 PARALLEL, CONTEXT = 4, 8192
@@ -22,10 +22,8 @@ def serve_model(file: Path, host: str, port: int) -> None:
     Raise UsageError if the file is no GGUF file, HobbesError if it cannot be served.
     """
     _check_gguf(file)
-    try:
+    with needs_extra("local", "local models"):
         llama = import_module("xllamacpp")
-    except ImportError as error:
-        raise HobbesError("--gguf needs llama.cpp's server: pip install 'hobbes[local]'") from error
     with listener(host, port) as free:  # the same errors as of the stand-in server
         base, port = f"{url(host, free)}/v1", free.getsockname()[1]
     name = model_name(file)

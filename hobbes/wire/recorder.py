@@ -5,7 +5,6 @@ and MODEL are set, from any chat-completions server.
 """
 
 import os
-import socket
 import sys
 import tempfile
 import threading
@@ -30,6 +29,7 @@ from hobbes.store.home import Store, open_store
 from hobbes.temporary import temporary
 from hobbes.wire.cassette_files import description_file, read_description, recorded_options, write_description
 from hobbes.wire.cassettes import NEUTRAL_BASE_URL, answer_from_cassette, record_cassette
+from hobbes.wire.listener import listener, url
 from hobbes.wire.stand_in import server, stand_in
 
 STAND_IN = "hobbes serve, the rule-based stand-in server"
@@ -45,16 +45,15 @@ def in_thread(app: Starlette) -> Iterator[str]:
 @contextmanager
 def run_server(config: uvicorn.Config) -> Iterator[str]:
     """Run a server in a thread of this process, and yield its URL without a path."""
-    listener = socket.create_server(("127.0.0.1", 0))
     started = uvicorn.Server(config)
-    thread = threading.Thread(target=started.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        started.should_exit = True
-        thread.join()
-        listener.close()
+    with listener("127.0.0.1", 0) as listening:
+        thread = threading.Thread(target=started.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield url("127.0.0.1", listening)
+        finally:
+            started.should_exit = True
+            thread.join()
 
 
 def environment(**values: str) -> AbstractContextManager[object]:

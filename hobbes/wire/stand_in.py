@@ -43,10 +43,6 @@ FORBIDDEN = {"Do not raid.": "raid", "Do not attack.": "attack"}
 NO_VIEW = "a line of the last message must be the whole view, as JSON"
 
 
-class BadRequestError(ValueError):
-    """A request that a real server would refuse as well."""
-
-
 def stand_in(delay: float = 0.0) -> Starlette:
     """Return the server as an application; each answer takes `delay` seconds, as a model's would."""
 
@@ -55,8 +51,6 @@ def stand_in(delay: float = 0.0) -> Starlette:
         try:
             body = await _body(request, chat_request if by_responses else dict)
             answer = _answer(request.headers.get(ADDRESS_HEADER, ""), body)
-        except BadRequestError as error:
-            return _refusal(str(error), 400)
         except RecursionError:
             return _refusal("the body is nested too deep", 400)
         completion = _completion(body, answer)
@@ -100,17 +94,17 @@ def chat_request(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _body(request: Request, in_chat_words: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """Return the body of a request in words of the chat protocol; raise BadRequestError if it is wrong."""
+    """Return the body of a request in words of the chat protocol; raise HTTPException if it is wrong."""
     try:
         said = json.loads(await body_of(request, MAX_BYTES))
     except ValueError as error:
-        raise BadRequestError("the body is not JSON") from error
+        raise HTTPException(400, "the body is not JSON") from error
     body = in_chat_words(said) if isinstance(said, dict) else {}
     messages = body.get("messages")
     if not (isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages)):
-        raise BadRequestError("messages must be a list of at least one message, each an object")
+        raise HTTPException(400, "messages must be a list of at least one message, each an object")
     if body.get("stream"):
-        raise BadRequestError("stream is not supported by this server; leave it out")
+        raise HTTPException(400, "stream is not supported by this server; leave it out")
     return body
 
 
@@ -120,29 +114,30 @@ def _answer(address: str, body: dict[str, Any]) -> str:
     try:
         world = world_named(str(view.get("world")))
     except ValueError as error:
-        raise BadRequestError(str(error)) from error
+        raise HTTPException(400, str(error)) from error
     if not {*VIEW_KEYS, world.viewer_key} <= view.keys():
-        raise BadRequestError(NO_VIEW)
+        raise HTTPException(400, NO_VIEW)
     agent = str(view[world.viewer_key])
     policies = world.observer.stand_ins if world.observer and agent == OBSERVER else world.policies
     model = str(body.get("model"))
     if not model.startswith(POLICY_MODEL):
-        raise BadRequestError(
+        raise HTTPException(
+            400,
             f"this is the stand-in server of hobbes, which has no model {model!r}; its models are policies, "
-            f"such as {PlayerKind.CHAT}:{POLICY_MODEL}guided"
+            f"such as {PlayerKind.CHAT}:{POLICY_MODEL}guided",
         )
     obeys = model.partition("?")[0] == OBEDIENT
     base = model.replace(OBEDIENT, POLICY_MODEL + policies.default, 1) if obeys else model
     try:
         spec = parse_spec(policies, base.replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
     except ValueError as error:
-        raise BadRequestError(f"there is no model {model!r}: {error}") from error
+        raise HTTPException(400, f"there is no model {model!r}: {error}") from error
     try:
         # A model has no seed, so its random draws depend on the call and the view, not on the prompt's text.
         seed = int(sha256(address + canonical(view))[:12], 16)
         text = spec.speak(policies, view, RngStream(seed, view["turn"], agent, spec.rng))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise BadRequestError(f"{NO_VIEW}: {type(error).__name__} {error}") from error
+        raise HTTPException(400, f"{NO_VIEW}: {type(error).__name__} {error}") from error
     prompt = "".join(str(message.get("content")) for message in body["messages"][:-1])
     return _obeying(text, prompt) if obeys else text
 
@@ -170,7 +165,7 @@ def _view(message: Mapping[str, Any]) -> dict[str, Any]:
     content = message.get("content")
     view = view_in(content) if isinstance(content, str) else None
     if view is None:
-        raise BadRequestError(NO_VIEW)
+        raise HTTPException(400, NO_VIEW)
     return view
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hobbes.store.home import open_store
 from tests.conftest import Cli
 from tests.pages import LOCAL
 
@@ -109,6 +110,20 @@ def test_the_demo_shows_a_broken_promise_and_a_run_and_ends_with_commands_that_c
     monkeypatch.chdir(tmp_path)
     for command in commands:
         assert cli(*shlex.split(command.replace(" view", " runs"))[1:]).exit_code == 0, command
+
+
+def test_the_demo_plays_its_run_once_in_its_own_home_which_is_made_anew_if_it_is_damaged_or_empty(
+    home: Path, cli: Cli
+) -> None:
+    shown = cli("demo").stdout
+    database = home / "demo" / "runs.db"
+    whole = database.read_bytes()
+    for content in (whole, whole[:100_000], b""):
+        database.write_bytes(content)
+        assert cli("demo").stdout == shown
+        with open_store(home / "demo") as store:
+            assert sum(row["name"] == "demo" for row in store.runs.rows()) == 1
+    assert not (home / "runs.db").exists()
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin
-from hobbes.play.step import step
+from hobbes.play.step import step_lines
 from hobbes.prove.replay import replay_run
 from hobbes.prove.verification import faults
 from hobbes.store.home import Store
@@ -152,8 +152,8 @@ def test_step_takes_what_it_replied_as_the_next_request(case: Case, rng: int, da
 
 def stepped(case: Case, request: dict[str, Any]) -> dict[str, Any]:
     """Ask `hobbes step`, by way of text as a program would."""
-    shown: dict[str, Any] = json.loads(json.dumps(step(case.world, json.loads(json.dumps(request)))))
-    return shown
+    (shown,) = step_lines(case.world, [json.dumps(request)])
+    return dict(json.loads(shown))
 
 
 def said_in(moment: Moment) -> dict[str, Any]:

@@ -86,7 +86,8 @@ def test_where_failures_halt_no_default_is_taken_and_resume_asks_again(opened: S
     with answering(answer):
         values: dict[str, Any] = {"rounds": 3, "on_failure": "halt"}
         run = begin(opened, RunOptions("mining", agents=1, models="openai:m", values=values))
-        with pytest.raises(HobbesError, match=r"halted: turn 1, miner-01: provider-error .* `hobbes resume"):
+        ways_on = "`hobbes fork .* --turn 1 --model SPEC.*` plays on with other players, .*; `hobbes resume"
+        with pytest.raises(HobbesError, match=f"halted: turn 1, miner-01: provider-error .*; {ways_on}"):
             asyncio.run(go_on(opened, run, lambda _: None))
         assert (opened.runs.find(run.id).status, opened.runs.find(run.id).turns) == ("halted", 1)
         healthy = True

@@ -254,18 +254,14 @@ def test_a_fork_of_a_fork_of_a_fork(opened: Store) -> None:
         forked(opened, changed, 1)
 
 
-def test_a_halted_run_is_forked_at_the_turn_where_it_halted(opened: Store) -> None:
+def test_a_run_is_forked_before_it_is_played_and_at_the_turn_where_it_halted(opened: Store) -> None:
     whole = mining(opened)
     run = begin(opened, RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4}), Caps(calls=7))
+    assert ended(opened, run, 0).digest == whole.digest
     with pytest.raises(HaltedRunError):
         go(opened, run)
     assert ended(opened, opened.runs.find(run.id), 2).digest == whole.digest
     assert ended(opened, opened.runs.find(run.id), 1).digest == whole.digest
-
-
-def test_an_unfinished_run_is_forked(opened: Store) -> None:
-    run = begin(opened, RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4}))
-    assert ended(opened, run, 0).digest == mining(opened).digest
 
 
 def test_a_waiting_run_is_forked_and_waits_on_its_own(opened: Store) -> None:

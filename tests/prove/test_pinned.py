@@ -256,7 +256,7 @@ def other_raid(pin: Pinned) -> str:
     )
     raid["result"] = "blocked"
     pin.cassette.write_text(json.dumps(content))
-    return f"turn {turn}: expected {raid['agent']} raided "
+    return f"turn {turn}: expected that {raid['agent']} raided "
 
 
 def test_a_failure_begins_with_what_agents_do_otherwise_also_if_prompts_differ(
@@ -280,8 +280,16 @@ def test_a_story_is_checked_under_another_rule_and_its_failure_begins_with_the_b
     pin.make(run, "0-3", "--set", "mine_cap=9")
     options = ("--turns", "0-3", "--to", str(pin.folder), "--name", "other", "--set", "immunity=9")
     told = cli("make-test", run.id, *options).stdout.splitlines()[1]
-    assert re.match(r"the test fails: turn 1: expected miner-\d\d raided .*; now miner-", told)
+    assert re.match(r"the test fails: turn 1: expected that miner-\d\d raided .*; now miner-", told)
     assert told.removeprefix("the test fails: ") in pin.session()
+    told = cli("make-test", run.id, *options[:-1], "rounds=2", "--name", "short").stdout
+    assert "the test fails: turn 2, all agents: engine is not as recorded" in told.splitlines()
+    for setting, words in (
+        ("immune=9", "mining has no setting"),
+        ("rows=2", "this cannot be played by hobbes"),
+    ):
+        told = str(cli("make-test", run.id, *options[:-1], setting, "--name", "none").exception)
+        assert told.startswith(words)
 
 
 def test_without_prompts_their_words_may_change_and_nothing_else(

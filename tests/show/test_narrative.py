@@ -232,6 +232,16 @@ def test_long_texts_are_cut_short_unless_a_card_is_shown_whole(
 
 
 @pytest.mark.parametrize(
+    ("tremble", "told"), [("0.5", "; a tremble may have replaced the act by "), ("0.0", ")")]
+)
+def test_a_card_says_that_the_act_of_a_policy_that_trembles_may_be_random(
+    opened: Store, cli: Cli, tremble: str, told: str
+) -> None:
+    played(opened, RunOptions("trust", 2, models=f"policy:copycat?tremble={tremble}", values={"rounds": 1}))
+    assert f"why (from the answer{told}" in " ".join(in_words(cli, "0", "unit-a"))
+
+
+@pytest.mark.parametrize(
     ("answer", "reasoning"),
     [
         ('{"reasoning": "It \\"swore\\" peace,\n so I', 'It "swore" peace,\n so I'),

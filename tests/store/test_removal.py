@@ -44,13 +44,13 @@ def test_a_deleted_run_leaves_nothing_in_its_home(opened: Store, cli: Cli) -> No
 
 
 def test_a_run_stays_as_long_as_something_needs_it(opened: Store, cli: Cli) -> None:
-    run = mining(opened, name="base")
+    mining(opened, name="base")
     cli("fork", "base", "--turn", "2", "--name", "late")
     with answering(served()):
         asked = ("--turns", "1", "--agents", "miner-01", "--models", "openai:m", "--name", "why", "--yes")
         cli("probe", "base", *asked)
-    assert str(refused(cli, "delete", "base", "--yes")).endswith("these need it: fork late, probe why")
-    with opened.playing(run.id):
-        assert "is being played" in str(refused(cli, "delete", "base", "--yes"))
+    assert str(refused(cli, "delete", "base")).endswith("these need it: fork late, probe why"), "unasked"
+    with opened.playing(opened.runs.find("late").id):
+        assert "is being played" in str(refused(cli, "delete", "late", "--yes"))
     cli("delete", "late", "--yes")
     assert str(refused(cli, "delete", "base", "--yes")).endswith("these need it: probe why")

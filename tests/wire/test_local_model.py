@@ -16,7 +16,7 @@ from tests.conftest import Cli
     [
         (None, "No such file or directory"),
         (b"PK\x03\x04", "this is not a GGUF file; other formats must be converted"),
-        (b"GGUF\x03", "llama.cpp's server: pip install 'hobbes[local]'"),
+        (b"GGUF\x03", "local models need more than is installed: pip install 'hobbes[local]'"),
     ],
 )
 def test_what_a_model_of_this_machine_lacks_is_said_in_one_line(

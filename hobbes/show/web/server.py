@@ -6,6 +6,7 @@ another site's page asks for is refused, since it would be read there.
 """
 
 import secrets
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,6 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from hobbes.errors import HobbesError, UsageError
-from hobbes.play.step import MAX_DIGITS
 from hobbes.show.terminal import remark
 from hobbes.show.web import experiment_pages
 from hobbes.show.web.home_pages import HomePages
@@ -59,7 +59,7 @@ def link(*parts: object, **query: object) -> str:
 class _Turn(IntegerConvertor):
     """The number of a turn in an address. One that Python does not convert leads to no page."""
 
-    regex = f"[0-9]{{1,{MAX_DIGITS}}}"
+    regex = f"[0-9]{{1,{sys.int_info.default_max_str_digits}}}"
 
 
 register_url_convertor("number", _Turn())
