@@ -41,11 +41,6 @@ def five(opened: Store) -> list[Situation]:
     return [*pick(opened, duel(opened), range(5), ["unit-a"], None)]
 
 
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-
-
 def test_a_probe_finds_what_a_word_does_and_nothing_for_its_synonym(
     opened: Store, five: list[Situation], tmp_path: Path
 ) -> None:
