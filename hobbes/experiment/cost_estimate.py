@@ -14,7 +14,7 @@ from hobbes.play.render import cacheable
 from hobbes.play.start import Beginning
 from hobbes.store.experiment_tables import tokens_per_call
 from hobbes.store.home import Store
-from hobbes.store.prices import usd
+from hobbes.store.prices import expected_usd
 from hobbes.store.recorded_run import observer_asked
 
 T = TypeVar("T", int, float)
@@ -79,7 +79,7 @@ def _cost(store: Store, asked: Sequence[tuple[Beginning, Mapping[str, int]]]) ->
                 tokens_out=None if each_out is None else round(each_out),
                 details=CallDetails(tokens_cached=round(each_cached)),
             )
-            cost = usd(one, settings)
+            cost = expected_usd(one, settings)
             dollars.append(None if cost is None else turns * cost)
     return Estimate(len(asked), calls, tokens_in, tokens_cached, _sum(tokens_out, 0), _sum(dollars, 0.0))
 

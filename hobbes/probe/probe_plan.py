@@ -26,7 +26,7 @@ from hobbes.play.start import absolute_variant, check_players
 from hobbes.probe.situations import ProbeFile, Situation, find
 from hobbes.store.experiment_tables import tokens_per_call
 from hobbes.store.home import Store
-from hobbes.store.prices import usd
+from hobbes.store.prices import expected_usd
 from hobbes.store.probe_tables import KeptProbe
 from hobbes.store.recorded_run import Run
 
@@ -241,7 +241,7 @@ def cost(store: Store, planned: Plan, missing: Mapping[tuple[int, str], int]) ->
         into = approximate_tokens(cell.prompt.system) + approximate_tokens(cell.prompt.turn)
         mean = recorded.get(cell.question.player)
         out = None if mean is None else round(mean[1])
-        each = usd(Reply("", cell.model.model, tokens_in=into, tokens_out=out), cell.model)
+        each = expected_usd(Reply("", cell.model.model, tokens_in=into, tokens_out=out), cell.model)
         total.calls += n
         total.add(None, None if each is None else n * each)
         tokens_in += n * into

@@ -179,7 +179,7 @@ def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
         (dry,) = json.loads(cli(*words, "--name", "loop", "--dry-run", "--json").stdout)["notes"]
     assert [asked for asked, _ in said] == [12, 18, 18, 18]
     assert f"6 answers to ask; about 6 are there already; new column: {mine} v2" in re.sub(
-        "about .* dollars: unknown;", "about", said[1][1].replace("\n", " ")
+        r"about .* dollars: 0\.00;", "about", said[1][1].replace("\n", " ")
     )
     assert said[2][1].replace("\n", " ") == "4 cells, 0 answers to ask; 12 are there already"
     assert dry == f"{mine} has the words of recorded, so it is not asked"
@@ -256,6 +256,23 @@ def test_it_says_what_it_will_cost_before_it_asks(opened: Store, five: list[Situ
     expected = cost(opened, what, missing(what, {}))
     assert (expected.calls, expected.tokens_out, expected.usd) == (20, None, None)
     assert expected.tokens_in > 20 * 500
+
+
+@pytest.mark.parametrize(
+    ("model", "server", "usd"),
+    [
+        ("openai:any", "http://localhost:8080/v1", 0),
+        ("openai:any", "http://[::1]:8080/v1", 0),
+        ("openai:any", "http://192.168.0.2/v1", None),
+        ("openai:gpt-5-mini", "http://127.0.0.1:4000/v1", None),  # a relay: the list has its price
+    ],
+)
+def test_a_server_on_this_machine_takes_no_money(
+    opened: Store, five: list[Situation], model: str, server: str, usd: float | None
+) -> None:
+    what = planned(opened, situation=five, times=4, model=[model])
+    with environment(OPENAI_BASE_URL=server):
+        assert cost(opened, what, missing(what, {})).usd == usd
 
 
 @pytest.mark.parametrize(
@@ -399,9 +416,9 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     assert dry.stdout.startswith("8 cells, 24 answers to ask; about ")
     asked = ("probe", str(file), *which, *how, "--name", "p", "--json")
     with heeding():
-        refused = cli(*asked)
+        refused = cli(*asked, env={"OPENAI_BASE_URL": "https://model.invalid/v1"})
         assert "--yes goes on without a question" in str(refused.exception)
-        told = json.loads(cli(*asked, "--yes").stdout)
+        told = json.loads(cli(*asked).stdout)
     assert [one["turn"] for one in told["situations"]] == [2, 0, 3, 4]
     assert told == json.loads(cli("probe", "show", "p", "--json").stdout)
     assert json.loads(cli("probe", "show", "--json").stdout) == ["p"]
