@@ -11,6 +11,7 @@ would say that something does.
 import math
 from collections.abc import Sequence
 from functools import cache
+from itertools import count
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
 
@@ -55,6 +56,16 @@ def p_value(pairs: Sequence[Pair]) -> float:
     rarer = math.fsum(chance for chance in chances if chance < observed * (1 - TIE))
     alike = math.fsum(chance for chance in chances if abs(chance - observed) <= observed * TIE)
     return min(1.0, rarer + alike / 2)
+
+
+def smallest_p(sizes: Sequence[tuple[int, int]]) -> float:
+    """Return the p if all answers of one column and none of the other have an act, of so many in each."""
+    return p_value([Pair(0, before, now, now) for before, now in sizes])
+
+
+def fewest_answers(situations: int, level: float) -> int:
+    """Return how many answers a column needs in each of so many situations before any p is below a level."""
+    return next(n for n in count(1) if smallest_p([(n, n)] * situations) < level)
 
 
 @cache

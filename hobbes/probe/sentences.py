@@ -31,12 +31,14 @@ def sentences(told: ProbeResult) -> Iterator[str]:
     if not told.acts:
         yield "No answer has an act that is counted."
         return
-    for column in (one.column for one in told.columns if told.against(one.column)):
+    for column in (one.column for one in told.columns):
         found = [one for one in told.differences if one.column == column.name and one.is_found]
         yield from map(difference_in_words, found)
-        if not found:
-            no_p = f"no p (Holm) is below {ALPHA}"
-            yield f"{column.name}: no difference from {told.against(column)} was found: {no_p}."
+        if (against := told.against(column)) and not found:
+            why = f"no p (Holm) is below {ALPHA}"
+            if needed := told.answers_needed(column, against):
+                why = f"the test needs {needed} answers or more in each cell (--times {needed})"
+            yield f"{column.name}: no difference from {against} was found: {why}."
     yield from sentences_on_wordings(told)
     players = (one.call.reply.player for cell in told.cells.values() for one in cell.answers)
     if len(told.columns) > 1 and any(map(is_stand_in, players)):

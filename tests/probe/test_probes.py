@@ -22,6 +22,7 @@ from hobbes.probe.probe_plan import Column, cost, plan
 from hobbes.probe.sentences import difference_in_words, sentences
 from hobbes.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
 from hobbes.probe.table import Answer, CellAnswers, ColumnResult, Difference, ProbeResult, read_probe
+from hobbes.show.documents import MAX_TALL
 from hobbes.show.probe_reports import by_change, document
 from hobbes.show.web.server import link
 from hobbes.store.home import Store
@@ -56,12 +57,12 @@ def test_a_probe_finds_what_a_word_does_and_nothing_for_its_synonym(
     found = {(one.column, one.act) for one in told.differences if one.is_found}
     assert found == {(named, "attack"), (named, "block")}
     assert {one.column for one in told.differences} == {named, synonym, *wordings}
-    *_, spread, more, other_act = sentences(told)
+    *_, spread, more, other_act = sentences(told.with_short_names())
     assert re.match(r"4 wordings of the same rules differ by up to \d+ points, maybe by chance: ", spread)
     assert "{+Be peaceful." in (shown := document(told).markdown())
     assert not [name for name in wordings if f"The prompt of {name}, from" in shown]
-    assert more.startswith(f"{named} does more than rewording: ")
-    assert other_act.startswith(f"{named} does more than rewording: ")
+    assert more.startswith("be does more than rewording: ")
+    assert other_act.startswith("be does more than rewording: ")
     (attacks,) = (one for one in told.differences if (one.column, one.act) == (named, "attack"))
     assert attacks.difference.high < -0.3
     assert max(Counter(server.asked).values()) == 1
@@ -423,6 +424,7 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     assert told == json.loads(cli("probe", "show", "p", "--json").stdout)
     assert json.loads(cli("probe", "show", "--json").stdout) == ["p"]
     printed = cli("probe", "show", "p").stdout
+    assert max(map(len, printed.partition("\nsituation")[2].partition("\nEach")[0].splitlines())) <= MAX_TALL
     mine = told["columns"][1]["column"]
     for one in told["cells"]:
         if one["column"] == "recorded" and one["acts"].get("attack"):
@@ -430,8 +432,12 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     shown = json.loads(cli("probe", "show", "p", "2", mine, "--json").stdout)
     (second,) = json.loads(cli("probe", "show", "p", "2", mine, "2", "--json").stdout)["answers"]
     assert second == shown["answers"][1]
-    every, one = cli("probe", "show", "p", "2", mine).stdout, cli("probe", "show", "p", "2", mine, "2").stdout
-    assert every == cli("probe", "show", "p", "2").stdout
+    assert cli("probe", "show", "p", "2", "be", "--json").stdout == json.dumps(shown, indent=2) + "\n"
+    every, one = cli("probe", "show", "p", "2", "be").stdout, cli("probe", "show", "p", "2", mine, "2").stdout
+    assert every == cli("probe", "show", "p", "2", mine).stdout
+    by_default = cli("probe", "show", "p", "2").stdout
+    assert by_default.startswith(every.partition("\nnext: ")[0])
+    assert re.search(r"\nThis is the column be. The others:\n.*hobbes probe show p 2 recorded", by_default)
     assert every.index("{+Be peaceful.\n+}") < every.index("\nanswer  recorded")
     fork = re.sub(r"^.*?hobbes ", "", one.split("next: ")[1])
     assert fork.startswith("fork duel --turn 0 --answer ")
@@ -463,7 +469,7 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     assert f"5 situations: recorded, {escape(mine)}" in every
     page = pages.get("/probes/p").text
     for n in range(1, 6):
-        for column in ("recorded", mine):
+        for column in ("recorded", "be"):
             assert escape(link("probes", "p", situation=n, column=column)) in page
     for at in five[1:]:
         assert f'<img loading="lazy" src="/duel/{at.turn - 1}.svg?part=plane"' in page
@@ -482,10 +488,11 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
 
 
 @pytest.mark.parametrize(
-    ("acts", "rows"), [(("attack", "attack"), []), (("attack", "block"), ["attack", "block"])]
+    ("acts", "rows", "needed"),
+    [(("attack", "attack"), [], 2), (("attack", "block"), ["attack", "block"], 3)],
 )
-def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
-    five: list[Situation], acts: tuple[str, str], rows: list[str]
+def test_an_act_that_cannot_differ_has_no_row_and_too_few_answers_are_told_with_how_many_it_takes(
+    five: list[Situation], acts: tuple[str, str], rows: list[str], needed: int
 ) -> None:
     """In the second situation all answers block."""
     columns = [ColumnResult(one, 2, {}, {}, Spent()) for one in (Column("recorded"), Column("./x", "./x"))]
@@ -493,7 +500,21 @@ def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
     cells = {at: CellAnswers((Answer(1, CALL, (act,), (), None),)) for at, act in done.items()}
     told = ProbeResult("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells, ())
     assert sorted(one.act for one in told.differences) == rows
+    assert next(sentences(told)) == (
+        "./x: no difference from recorded was found: the test needs "
+        f"{needed} answers or more in each cell (--times {needed})."
+    )
     assert [*sentences(replace(told, cells={}))] == ["No answer has an act that is counted."]
+
+
+def test_a_column_is_shown_without_its_folders_unless_two_would_have_one_name(five: list[Situation]) -> None:
+    names = ["recorded", "./a/x", "./b/x zh", "b/y", "y", "./mine/", 'observer="openai:policy/one"']
+    columns = tuple(ColumnResult(Column(name), 0, {}, {}, Spent()) for name in names)
+    told = ProbeResult("p", WORLDS["trust"], 1, tuple(five), (), columns, {}, ())
+    short = ["recorded", "x", "x zh", "b/y", "y", "mine/", 'observer="openai:policy/one"']
+    assert [*told.short_names.values()] == short
+    assert [one.column.name for one in told.with_short_names().columns] == short
+    assert [told.column(name).name for name in short] == names
 
 
 def test_wordings_that_give_the_same_acts_differ_in_none(five: list[Situation]) -> None:
