@@ -58,13 +58,18 @@ def p_value(pairs: Sequence[Pair]) -> float:
     return min(1.0, rarer + alike / 2)
 
 
-def smallest_p(sizes: Sequence[tuple[int, int]]) -> float:
-    """Return the p if all answers of one column and none of the other have an act, of so many in each."""
-    return p_value([Pair(0, before, now, now) for before, now in sizes])
+def answers_needed(sizes: Sequence[tuple[int, int]], situations: int, level: float) -> int:
+    """Return how many answers each cell of two columns needs before any p can be below a level.
 
+    0 if the columns have enough of them in each situation. No p is smaller than that of an act which all
+    answers of one column have, and none of the other.
+    """
 
-def fewest_answers(situations: int, level: float) -> int:
-    """Return how many answers a column needs in each of so many situations before any p is below a level."""
+    def smallest_p(each: Sequence[tuple[int, int]]) -> float:
+        return p_value([Pair(0, before, now, now) for before, now in each])
+
+    if smallest_p(sizes) < level:
+        return 0
     return next(n for n in count(1) if smallest_p([(n, n)] * situations) < level)
 
 

@@ -20,15 +20,7 @@ from hobbes.experiment.statistics import ALPHA, holm
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import Call
 from hobbes.nodes.reading import deciding, read
-from hobbes.probe.column_comparison import (
-    Interval,
-    Pair,
-    fewest_answers,
-    interval,
-    may_differ,
-    p_value,
-    smallest_p,
-)
+from hobbes.probe.column_comparison import Interval, Pair, answers_needed, interval, may_differ, p_value
 from hobbes.probe.probe_plan import Column, Place, columns_kept, place, tokens_of
 from hobbes.probe.situations import Situation, with_run_name
 from hobbes.store.history import intents_of, stored_turn
@@ -36,6 +28,9 @@ from hobbes.store.home import Store
 from hobbes.store.prices import usd
 from hobbes.store.probe_tables import KeptAnswer, answers_of, probe_named
 from hobbes.worlds import world_named
+
+PARTS = ("prompts", "lang", "model", "settings", "paraphrase")
+"""What JSON tells of a column."""
 
 IN_FOLDERS = re.compile(r"""^[^\s="]*/(?=\S)""")
 """The folders at the beginning of a column's name."""
@@ -216,13 +211,12 @@ class ProbeResult:
         ]
 
     def answers_needed(self, column: Column, reference: str) -> int:
-        """Return how many answers each cell needs before a difference of a column can be found, 0 if it has.
+        """Return how many answers each cell needs before a difference can be found, 0 if it has them.
 
-        A p may have to be below ALPHA after Holm's correction for all differences.
+        Its p has to be below ALPHA after Holm's correction for all differences.
         """
-        level = ALPHA / max(1, len(self.differences))
         sizes = [(one.of_before, one.of_now) for one in self._pairs("", reference, column.name)]
-        return 0 if smallest_p(sizes) < level else fewest_answers(len(self.situations), level)
+        return answers_needed(sizes, len(self.situations), ALPHA / max(1, len(self.differences)))
 
     def against(self, column: Column) -> str | None:
         """Return the column that another one is compared with.
@@ -292,11 +286,7 @@ class ProbeResult:
             "columns": [
                 {
                     "column": result.column.name,
-                    "prompts": result.column.prompts,
-                    "lang": result.column.lang,
-                    "model": result.column.model,
-                    "settings": result.column.settings,
-                    "paraphrase": result.column.paraphrase,
+                    **{part: getattr(result.column, part) for part in PARTS},
                     "answers": result.answers,
                     "failures": dict(result.failures),
                     "rejections": dict(result.rejections),
