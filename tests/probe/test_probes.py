@@ -131,38 +131,26 @@ def test_calls_that_brought_no_answer_are_asked_again(opened: Store, five: list[
     assert read_probe(opened, "again").columns[0].failures == {}
 
 
-def test_more_answers_are_added_to_a_probe_and_other_situations_need_another_name(
-    opened: Store, five: list[Situation], tmp_path: Path
-) -> None:
-    mine = variant(tmp_path, "Be peaceful.")
-    ways: dict[str, Any] = {"name": "one", "situation": five[:1], "prompts": [mine]}
-    with heeding() as server:
-        asked(opened, **ways, times=1)
-        assert asked(opened, **ways, times=3).cell(1, mine).decisions == 3
-        assert len(server.asked) == 6
-        asked(opened, **ways)
-        assert len(server.asked) == 6  # as often as before
-    with pytest.raises(UsageError, match="the probe one has other situations; give this one a --name"):
-        asked(opened, **{**ways, "situation": five})
-
-
-def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
+def test_a_probe_may_get_more_answers_and_columns_and_for_other_situations_needs_another_name(
     opened: Store, five: list[Situation], tmp_path: Path
 ) -> None:
     mine, other = variant(tmp_path, "Be peaceful."), variant(tmp_path, "Win.")
+    ways: dict[str, Any] = {"name": "grows", "situation": five[:1], "prompts": [mine]}
     with heeding() as server:
-        for times, prompts, calls in ((2, [mine], 4), (2, [other, mine], 6), (3, [mine, other], 9)):
-            asked(opened, name="grows", situation=five[:1], prompts=prompts, times=times)
+        for more, calls in (({"times": 2}, 4), ({"prompts": [other, mine]}, 6), ({"times": 3}, 8), ({}, 8)):
+            asked(opened, **{**ways, **more})  # without `times`, as often as before
             assert len(server.asked) == len({*server.asked}) == calls
-        told = asked(opened, name="grows", situation=five[:1], prompts=[mine], model=["openai:other"])
-        assert len(server.asked) == 15
+        told = asked(opened, **ways, model=["openai:other"])
+        assert len(server.asked) == 14
     columns = [one.column for one in told.columns]
-    assert [one.answers for one in told.columns] == [3, 3, 3, 3, 3]
+    assert [one.answers for one in told.columns] == [3, 3, 2, 3, 3]
     assert [one.name for one in columns[3:]] == ["recorded openai:other", f"{mine} openai:other"]
     assert [told.against(one) for one in columns] == [None, *3 * ["recorded"], "recorded openai:other"]
+    with pytest.raises(UsageError, match="the probe grows has other situations; give this one a --name"):
+        asked(opened, **{**ways, "situation": five})
 
 
-def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
+def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again_nor_an_unedited_copy(
     opened: Store, cli: Cli, tmp_path: Path
 ) -> None:
     mine, run = Path(variant(tmp_path, "Be peaceful.")), duel(opened)
@@ -178,6 +166,9 @@ def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
             shown = cli(*words, "--times", "3", "--name", "loop", "--yes")
             said.append((len(server.asked), shown.stderr.strip()))
         (dry,) = json.loads(cli(*words, "--name", "loop", "--dry-run", "--json").stdout)["notes"]
+        unedited = cli(*words, "--name", "same").exception
+    assert isinstance(unedited, UsageError)
+    assert str(unedited) == f"{dry}, and nothing would be compared; edit it first"
     assert [asked for asked, _ in said] == [12, 18, 18, 18]
     assert f"6 answers to ask; about 6 are there already; new column: {mine} v2" in re.sub(
         r"about .* dollars: 0\.00;", "about", said[1][1].replace("\n", " ")
@@ -187,20 +178,6 @@ def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
     assert dry in said[3][1].replace("\n", " ")
     columns = [(one.column.name, one.answers) for one in read_probe(opened, "loop").columns]
     assert columns == [("recorded", 6), (str(mine), 6), (f"{mine} v2", 6)]
-
-
-def test_an_unedited_copy_alone_is_not_asked_about(opened: Store, cli: Cli, tmp_path: Path) -> None:
-    mine, run = Path(variant(tmp_path, "Be peaceful.")), duel(opened)
-    own = (ROOT / "trust" / "plain" / "system.en.md").read_text(encoding="utf-8")
-    (mine / "system.en.md").write_text(own, encoding="utf-8")
-    words = ("probe", run.id, "--turns", "1", "--agents", "unit-a", "--model", MODEL, "--prompts", str(mine))
-    with heeding() as server:
-        error = cli(*words, "--name", "same", "--yes").exception
-    assert isinstance(error, UsageError)
-    assert str(error).endswith(
-        "has the words of recorded, so it is not asked, and nothing would be compared; edit it first"
-    )
-    assert server.asked == []
 
 
 def test_a_probe_is_not_continued_if_the_run_is_told_in_other_words_now(
@@ -252,28 +229,24 @@ def test_settings_and_languages_are_columns_too(opened: Store, five: list[Situat
     assert (recorded.question.setting.config.miss, other.question.setting.config.miss) == (15, 50)
 
 
-def test_it_says_what_it_will_cost_before_it_asks(opened: Store, five: list[Situation]) -> None:
-    what = planned(opened, situation=five, times=4)
-    expected = cost(opened, what, missing(what, {}))
-    assert (expected.calls, expected.tokens_out, expected.usd) == (20, None, None)
-    assert expected.tokens_in > 20 * 500
-
-
 @pytest.mark.parametrize(
     ("model", "server", "usd"),
     [
         ("openai:any", "http://localhost:8080/v1", 0),
         ("openai:any", "http://[::1]:8080/v1", 0),
         ("openai:any", "http://192.168.0.2/v1", None),
+        ("openai:any", "", None),
         ("openai:gpt-5-mini", "http://127.0.0.1:4000/v1", None),  # a relay: the list has its price
     ],
 )
-def test_a_server_on_this_machine_takes_no_money(
+def test_it_says_what_it_will_cost_and_a_server_on_this_machine_takes_no_money(
     opened: Store, five: list[Situation], model: str, server: str, usd: float | None
 ) -> None:
     what = planned(opened, situation=five, times=4, model=[model])
     with environment(OPENAI_BASE_URL=server):
-        assert cost(opened, what, missing(what, {})).usd == usd
+        expected = cost(opened, what, missing(what, {}))
+    assert (expected.calls, expected.tokens_out, expected.usd) == (20, None, usd)
+    assert expected.tokens_in > 20 * 500
 
 
 @pytest.mark.parametrize(
