@@ -32,9 +32,6 @@ from hobbes.worlds import world_named
 PARTS = ("prompts", "lang", "model", "settings", "paraphrase")
 """What JSON tells of a column."""
 
-IN_FOLDERS = re.compile(r"""^[^\s="]*/(?=\S)""")
-"""The folders at the beginning of a column's name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -256,7 +253,8 @@ class ProbeResult:
     @cached_property
     def short_names(self) -> dict[str, str]:
         """The short name of each column: that without the folders of its path, if that tells it apart."""
-        short = {one.column.name: IN_FOLDERS.sub("", one.column.name) for one in self.columns}
+        names = [one.column.name for one in self.columns]
+        short = {name: re.sub(r"""^[^\s="]*/(?=\S)""", "", name) for name in names}
         having = Counter(short.values())
         return {full: name if having[name] == 1 else full for full, name in short.items()}
 

@@ -51,14 +51,12 @@ def expected_usd(reply: Reply, settings: ModelSettings) -> float | None:
 
     Where no price is known, a server on this machine takes no money.
     """
-    return usd(reply, settings) if is_priced(settings) or not _is_here(settings) else 0.0
-
-
-def _is_here(settings: ModelSettings) -> bool:
+    if is_priced(settings):
+        return usd(reply, settings)
     try:
-        return server_address(settings).host in THIS_MACHINE
-    except ValueError:  # said before it is asked
-        return False
+        return 0.0 if server_address(settings).host in THIS_MACHINE else None
+    except ValueError:  # whoever asks it is told so
+        return None
 
 
 def _list_price(
