@@ -389,6 +389,7 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     dry = cli("probe", str(file), *which, *how, "--dry-run")
     assert dry.stdout.startswith("8 cells, 24 answers to ask; about ")
     asked = ("probe", str(file), *which, *how, "--name", "p", "--json")
+    assert "openai: models need OPENAI_API_KEY" in str(cli(*asked).exception)
     with heeding():
         refused = cli(*asked, env={"OPENAI_BASE_URL": "https://model.invalid/v1"})
         assert "--yes goes on without a question" in str(refused.exception)
