@@ -80,7 +80,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.experiment.cost_estimate import estimate
     from hobbes.experiment.experiment_file import read_experiment_file
     from hobbes.experiment.frozen import frozen_plan
-    from hobbes.experiment.games import Ways, missing, tainted_cells
+    from hobbes.experiment.games import Ways, check_can_be_played, missing, tainted_cells
     from hobbes.experiment.origins import with_bases
     from hobbes.experiment.plan import plan
     from hobbes.experiment.sentences import tainted_of
@@ -102,6 +102,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
             show_plan(made, cost, as_json=as_json)
             return
+        check_can_be_played(cells)
         if cost.may_cost and not yes:
             ask_whether_to_play(cost)
         ways = Ways(jobs, at_once, caps, keep is not None)

@@ -140,7 +140,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         with asking(store, planned, caps) as asker:
             expected = cost(store, planned, missing(planned, asker.kept))
             remark(plan_in_words(planned, expected))
-            if expected.calls and expected.usd != 0 and not yes:
+            if expected.may_cost and not yes:
                 options.agree("Ask it?", "nothing was asked")
             try:
                 with watched_answers(asker.meter, len(planned.cells) * planned.times) as on_answer:

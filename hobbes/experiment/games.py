@@ -23,7 +23,7 @@ from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.play.fork import write_fork
 from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.side_by_side import Progress, most_at_once, play_runs
-from hobbes.play.start import write
+from hobbes.play.start import check_players_can_be_asked, specs_of, write
 from hobbes.store.experiment_tables import add_cell, cells_of, keep_experiment
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import is_pure, play_purely
@@ -54,6 +54,12 @@ def missing(store: Store, made: Plan) -> list[Cell]:
     begun = cells_of(store, made.file.name)
     ended = {place for place, cell in begun.items() if cell.finished}
     return [cell for cell in made.cells if (cell.arm, cell.seed) not in ended]
+
+
+def check_can_be_played(cells: Sequence[Cell]) -> None:
+    """Raise UsageError if a player of these cells cannot be asked."""
+    for new in {cell.arm: cell.new for cell in cells}.values():
+        check_players_can_be_asked(specs_of(new))
 
 
 def tainted_cells(store: Store, made: Plan) -> int:

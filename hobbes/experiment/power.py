@@ -8,7 +8,7 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from hobbes.experiment.statistics import ALPHA, fewest_pairs, p_above, p_studentized
+from hobbes.experiment.statistics import ALPHA, check_installed, fewest_pairs, p_above, p_studentized
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,10 +49,12 @@ def detectable_by_student(error: float, freedom: float, level: float) -> float:
 def detectable_effect(n: int, level: float = ALPHA) -> float | None:
     """Return the smallest effect whose p is below a level in POWER of experiments of n pairs.
 
-    None if n pairs find no effect. The test of many pairs is nearly that of Student.
+    None if n pairs find no effect. The test of many pairs is nearly that of Student. Raise ExtraError if the
+    library of statistics is not installed.
     """
     if n < fewest_pairs(level):
         return None
+    check_installed()
     if n > MAX_SIMULATED:
         return detectable_by_student(1 / math.sqrt(n), n - 1, level)
     p = p_above if n <= MAX_FLIPPED else p_studentized

@@ -28,7 +28,7 @@ from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.players import parse_spec
 from hobbes.nodes.prompting import system_text
 from hobbes.play.models_file import read_models
-from hobbes.play.start import check_players
+from hobbes.play.start import check_players_can_be_asked, specs_of
 from hobbes.probe.asker import Asker, kept_calls
 from hobbes.probe.situations import ProbeFile
 from hobbes.probe.table import CellAnswers, ProbeResult, read_probe
@@ -62,10 +62,11 @@ class ProbeAdapter:
         """Raise UsageError if the proposer is no chat model that can be asked."""
         new, spec, models = asked.baseline, asked.file.proposer, read_models(store.home)
         try:
-            check_players(new.world, new.setting, {"proposer": spec}, models, NO_CAPS)
-            settings = parse_spec(new.world.policies, spec, models).settings
+            proposer = parse_spec(new.world.policies, spec, models)
         except ValueError as error:
             raise UsageError(f"proposer: {error}") from error
+        check_players_can_be_asked({**specs_of(new), spec: proposer})
+        settings = proposer.settings
         if settings is None:
             raise UsageError(f"proposer: {spec} writes no texts; name a chat model, such as openai:NAME")
         self._store, self._asked = store, asked

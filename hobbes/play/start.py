@@ -88,7 +88,11 @@ def write(
     *,
     fork_of: tuple[Run, int] | None = None,
 ) -> Run:
-    """Write a new run to the store, ready to be played. `fork_of` has the parent of a fork and its turn."""
+    """Write a new run to the store, ready to be played. `fork_of` has the parent of a fork and its turn.
+
+    Raise UsageError if its players cannot be asked.
+    """
+    check_players_can_be_asked(specs_of(new))
     return store.runs.find(
         store.runs.new(
             new.world, new.setting, new.models, new.model_settings, new.prompts, name, caps, fork_of
@@ -123,15 +127,12 @@ def check_players(
 ) -> dict[str, ModelSettings]:
     """Return the settings of those `named` models that a run asks.
 
-    Raise ValueError if the observer is no player, UsageError if a model cannot be reached, a Python player
-    cannot be loaded or a cap on money cannot be kept.
+    Raise ValueError if the observer is no player, UsageError if a cap on money cannot be kept.
     """
     if observer := observer_asked(world, setting):
         parse_spec(world.policies, observer)
     named_models = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
-    asked_specs = _specs(world, setting, models, named_models)
-    _check_players_can_be_asked(asked_specs)
-    _check_prices_are_known(_chats(asked_specs), caps)
+    _check_prices_are_known(_chats(_specs(world, setting, models, named_models)), caps)
     return named_models
 
 
@@ -158,9 +159,9 @@ def _check_prices_are_known(chats: Models, caps: Caps) -> None:
             )
 
 
-def _check_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
+def check_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
     """Raise UsageError if a chat model cannot be reached, or a Python player cannot be loaded."""
-    _check_the_models_can_be_reached(_chats(specs))
+    check_models_can_be_reached(_chats(specs))
     for spec, one in specs.items():
         if one.kind is PlayerKind.PYTHON:
             try:
@@ -169,7 +170,7 @@ def _check_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
                 raise UsageError(f"{spec} cannot play: {error}") from error
 
 
-def _check_the_models_can_be_reached(chats: Models) -> None:
+def check_models_can_be_reached(chats: Models) -> None:
     """Raise UsageError if a key or a server that a chat model needs is not set or not valid."""
     for spec, settings in chats.items():
         variable = settings.key_variable
@@ -219,6 +220,7 @@ def change_players(store: Store, run: Run, mix: str) -> Run:
         chosen = check_players(run.world, run.setting, models, named, run.caps)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    check_players_can_be_asked(specs_of(replace(run, models=models, model_settings=chosen)))
     with store.playing(run.id):
         store.runs.change_players(run, models, chosen)
     return store.runs.find(run.id)
@@ -226,13 +228,18 @@ def change_players(store: Store, run: Run, mix: str) -> Run:
 
 def chats_of(run: Run | Beginning) -> Models:
     """Return the settings of each chat model that a run asks, by spec."""
-    return _chats(_specs(run.world, run.setting, run.models, run.model_settings))
+    return _chats(specs_of(run))
+
+
+def specs_of(run: Run | Beginning) -> dict[str, Spec]:
+    """Return the parsed specs of the players that a run asks, by spec."""
+    return _specs(run.world, run.setting, run.models, run.model_settings)
 
 
 def check_it_goes_on(run: Run) -> None:
     """Raise HobbesError if a run could not be played on now: by this version, or with these players."""
     run.check_versions()
-    _check_players_can_be_asked(_specs(run.world, run.setting, run.models, run.model_settings))
+    check_players_can_be_asked(specs_of(run))
 
 
 def is_late(run: Run, question: PersonQuestion, now: datetime) -> bool:

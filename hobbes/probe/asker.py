@@ -20,6 +20,7 @@ from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_cache import TurnCache
 from hobbes.nodes.turn_state import state_at
 from hobbes.play.side_by_side import play_side_by_side
+from hobbes.play.start import check_models_can_be_reached
 from hobbes.probe.probe_plan import COLUMNS, MAX_CELLS, Cell, Plan, columns_kept, tokens_of
 from hobbes.store.home import Store
 from hobbes.store.prices import usd
@@ -171,10 +172,15 @@ def meter_of(planned: Plan, kept: Kept, caps: Caps) -> Meter:
 def asking(store: Store, planned: Plan, caps: Caps, meter: Meter | None = None) -> Iterator["Asker"]:
     """Yield what asks a plan, while no other process asks this probe; it has the answers that are there.
 
-    Otherwise, each would pay for all answers, and reach the caps by itself. Raise HobbesError if one does.
+    Otherwise, each would pay for all answers, and reach the caps by itself. Raise HobbesError if one does, or
+    if a model that has to be asked cannot be reached.
     """
     with store.locked(f"probe-{planned.name}", f"probe {planned.name} is being asked"):
-        yield Asker(store, planned, kept_calls(store, planned), caps, meter)
+        asker = Asker(store, planned, kept_calls(store, planned), caps, meter)
+        lacking = missing(planned, asker.kept)
+        to_ask = [cell for cell in planned.cells if lacking[cell.situation, cell.column]]
+        check_models_can_be_reached({cell.question.player: cell.model for cell in to_ask})
+        yield asker
 
 
 class Asker:

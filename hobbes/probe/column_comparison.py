@@ -11,6 +11,7 @@ would say that something does.
 import math
 from collections.abc import Sequence
 from functools import cache
+from itertools import count
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
 
@@ -55,6 +56,21 @@ def p_value(pairs: Sequence[Pair]) -> float:
     rarer = math.fsum(chance for chance in chances if chance < observed * (1 - TIE))
     alike = math.fsum(chance for chance in chances if abs(chance - observed) <= observed * TIE)
     return min(1.0, rarer + alike / 2)
+
+
+def answers_needed(sizes: Sequence[tuple[int, int]], situations: int, level: float) -> int:
+    """Return how many answers each cell of two columns needs before any p can be below a level.
+
+    0 if the columns have enough of them in each situation. No p is smaller than that of an act which all
+    answers of one column have, and none of the other.
+    """
+
+    def smallest_p(each: Sequence[tuple[int, int]]) -> float:
+        return p_value([Pair(0, before, now, now) for before, now in each])
+
+    if smallest_p(sizes) < level:
+        return 0
+    return next(n for n in count(1) if smallest_p([(n, n)] * situations) < level)
 
 
 @cache

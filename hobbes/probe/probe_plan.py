@@ -13,7 +13,8 @@ from hobbes.engine.telling import counted
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.errors import UsageError
-from hobbes.nodes.caps import Caps, Spent
+from hobbes.experiment.cost_estimate import Estimate, Expected, total
+from hobbes.nodes.caps import Caps
 from hobbes.nodes.journal import Prompt, Reply
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.players import parse_spec
@@ -26,7 +27,6 @@ from hobbes.play.start import absolute_variant, check_players
 from hobbes.probe.situations import ProbeFile, Situation, find
 from hobbes.store.experiment_tables import tokens_per_call
 from hobbes.store.home import Store
-from hobbes.store.prices import usd
 from hobbes.store.probe_tables import KeptProbe
 from hobbes.store.recorded_run import Run
 
@@ -218,36 +218,22 @@ def _cell(store: Store, number: int, situation: Situation, column: Column, caps:
     return Cell(number, column.name, question, prompts, question.render(prompts), model)
 
 
-class Cost(NamedTuple):
-    """The calls that are missing, and the tokens and dollars that they will take about; None if unknown."""
-
-    calls: int
-    tokens_in: int
-    tokens_out: int | None
-    usd: float | None
-
-
-def cost(store: Store, planned: Plan, missing: Mapping[tuple[int, str], int]) -> Cost:
+def cost(store: Store, planned: Plan, missing: Mapping[tuple[int, str], int]) -> Estimate:
     """Return what the missing answers will cost, given how many are missing in each cell.
 
     An answer has the mean tokens of the recorded answers of the same player in the same world.
     """
     recorded = tokens_per_call(store, planned.world.name)
-    total = Spent()
-    tokens_in, tokens_out = 0, 0
-    out_known = True
-    for cell in planned.cells:
-        n = missing[cell.situation, cell.column]
-        into = approximate_tokens(cell.prompt.system) + approximate_tokens(cell.prompt.turn)
-        mean = recorded.get(cell.question.player)
-        out = None if mean is None else round(mean[1])
-        each = usd(Reply("", cell.model.model, tokens_in=into, tokens_out=out), cell.model)
-        total.calls += n
-        total.add(None, None if each is None else n * each)
-        tokens_in += n * into
-        tokens_out += n * (out or 0)
-        out_known &= out is not None
-    return Cost(total.calls, tokens_in, tokens_out if out_known else None, total.usd)
+    return total(
+        Expected(
+            n,
+            cell.model,
+            approximate_tokens(cell.prompt.system) + approximate_tokens(cell.prompt.turn),
+            recorded[spec][1] if (spec := cell.question.player) in recorded else None,
+        )
+        for cell in planned.cells
+        if (n := missing[cell.situation, cell.column])
+    )
 
 
 def columns_kept(probe: KeptProbe) -> dict[str, Column]:

@@ -6,11 +6,12 @@ from typing import Any
 
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import view_of
+from hobbes.experiment.cost_estimate import Estimate
 from hobbes.experiment.statistics import ALPHA
 from hobbes.nodes.players import is_stand_in
 from hobbes.probe.column_comparison import MIN_SITUATIONS
 from hobbes.probe.paraphrases import sentences_on_wordings
-from hobbes.probe.probe_plan import NOTHING_COMPARED, Cost, Plan
+from hobbes.probe.probe_plan import NOTHING_COMPARED, Plan
 from hobbes.probe.table import Difference, ProbeResult
 
 MAX_BEFELL = 2
@@ -31,12 +32,14 @@ def sentences(told: ProbeResult) -> Iterator[str]:
     if not told.acts:
         yield "No answer has an act that is counted."
         return
-    for column in (one.column for one in told.columns if told.against(one.column)):
+    for column in (one.column for one in told.columns):
         found = [one for one in told.differences if one.column == column.name and one.is_found]
         yield from map(difference_in_words, found)
-        if not found:
-            no_p = f"no p (Holm) is below {ALPHA}"
-            yield f"{column.name}: no difference from {told.against(column)} was found: {no_p}."
+        if (against := told.against(column)) and not found:
+            why = f"no p (Holm) is below {ALPHA}"
+            if needed := told.answers_needed(column, against):
+                why = f"the test needs {needed} answers or more in each cell (--times {needed})"
+            yield f"{column.name}: no difference from {against} was found: {why}."
     yield from sentences_on_wordings(told)
     players = (one.call.reply.player for cell in told.cells.values() for one in cell.answers)
     if len(told.columns) > 1 and any(map(is_stand_in, players)):
@@ -81,7 +84,7 @@ def situation_in_words(told: ProbeResult, number: int) -> str:
     return "; ".join([has, *befell[:MAX_BEFELL], *rest]) + (f" ({at.note})" if at.note else "")
 
 
-def plan_in_words(planned: Plan, cost: Cost) -> str:
+def plan_in_words(planned: Plan, cost: Estimate) -> str:
     """Return what a probe asks now and what that will cost, in one line."""
     cells = len(planned.cells)
     out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
@@ -92,7 +95,7 @@ def plan_in_words(planned: Plan, cost: Cost) -> str:
     return "; ".join([*words, *planned.notes])
 
 
-def plan_json(planned: Plan, cost: Cost) -> dict[str, Any]:
+def plan_json(planned: Plan, cost: Estimate) -> dict[str, Any]:
     """Return what a probe asks now and what that will cost, as plain JSON."""
     return {
         "probe": planned.name,

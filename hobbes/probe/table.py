@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -20,7 +20,7 @@ from hobbes.experiment.statistics import ALPHA, holm
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import Call
 from hobbes.nodes.reading import deciding, read
-from hobbes.probe.column_comparison import Interval, Pair, interval, may_differ, p_value
+from hobbes.probe.column_comparison import Interval, Pair, answers_needed, interval, may_differ, p_value
 from hobbes.probe.probe_plan import Column, Place, columns_kept, place, tokens_of
 from hobbes.probe.situations import Situation, with_run_name
 from hobbes.store.history import intents_of, stored_turn
@@ -28,6 +28,9 @@ from hobbes.store.home import Store
 from hobbes.store.prices import usd
 from hobbes.store.probe_tables import KeptAnswer, answers_of, probe_named
 from hobbes.worlds import world_named
+
+PARTS = ("prompts", "lang", "model", "settings", "paraphrase")
+"""What JSON tells of a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,14 @@ class ProbeResult:
             if before.decisions and now.decisions
         ]
 
+    def answers_needed(self, column: Column, reference: str) -> int:
+        """Return how many answers each cell needs before a difference can be found, 0 if it has them.
+
+        Its p has to be below ALPHA after Holm's correction for all differences.
+        """
+        sizes = [(one.of_before, one.of_now) for one in self._pairs("", reference, column.name)]
+        return answers_needed(sizes, len(self.situations), ALPHA / max(1, len(self.differences)))
+
     def against(self, column: Column) -> str | None:
         """Return the column that another one is compared with.
 
@@ -231,12 +242,30 @@ class ProbeResult:
         return int(situation)
 
     def column(self, name: str) -> Column:
-        """Return the column with a name; raise MissingError, which lists the names, for an unknown one."""
+        """Return the column with a name or a short one. Raise MissingError, with these, if there is none."""
         columns = {result.column.name: result.column for result in self.columns}
+        columns |= {short: columns[full] for full, short in self.short_names.items()}
         if name not in columns:
-            hint = did_you_mean(name, columns, f"its columns: {', '.join(columns)}")
+            hint = did_you_mean(name, columns, f"its columns: {', '.join(self.short_names.values())}")
             raise MissingError(f"probe {self.name} has no column {name!r}{hint}")
         return columns[name]
+
+    @cached_property
+    def short_names(self) -> dict[str, str]:
+        """The short name of each column: that without the folders of its path, if that tells it apart."""
+        names = [one.column.name for one in self.columns]
+        short = {name: re.sub(r"""^[^\s="]*/(?=\S)""", "", name) for name in names}
+        having = Counter(short.values())
+        return {full: name if having[name] == 1 else full for full, name in short.items()}
+
+    def with_short_names(self) -> "ProbeResult":
+        """Return what people are shown, in which each column has its short name."""
+        short = self.short_names
+        columns = [
+            one._replace(column=replace(one.column, name=short[one.column.name])) for one in self.columns
+        ]
+        cells = {(situation, short[column]): cell for (situation, column), cell in self.cells.items()}
+        return replace(self, columns=tuple(columns), cells=cells)
 
     def cell(self, situation: int, column: str) -> CellAnswers:
         """Return a cell; raise MissingError for an unknown situation or column."""
@@ -255,11 +284,7 @@ class ProbeResult:
             "columns": [
                 {
                     "column": result.column.name,
-                    "prompts": result.column.prompts,
-                    "lang": result.column.lang,
-                    "model": result.column.model,
-                    "settings": result.column.settings,
-                    "paraphrase": result.column.paraphrase,
+                    **{part: getattr(result.column, part) for part in PARTS},
                     "answers": result.answers,
                     "failures": dict(result.failures),
                     "rejections": dict(result.rejections),

@@ -74,9 +74,8 @@ def pin_frequency(
             raise UsageError(
                 f"situation {number} has {counted(len(answers), 'answer')}; ask more with --times {expect.of}"
             )
-        (of_column,) = (one.column for one in told.columns if one.column.name == column)
         calls = [one.call for one in answers]
-        situations.append(_situation(store, situation, of_column, calls, folder))
+        situations.append(_situation(store, situation, told.column(column), calls, folder))
     if not situations:
         raise UsageError(f"--expect: probe {told.name} has no situation of {expect.agent!r}")
     made = FrequencyPin(

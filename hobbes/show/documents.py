@@ -17,6 +17,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.constrain import Constrain
 from rich.markdown import CodeBlock, Heading, Markdown, TableElement
 from rich.text import Text
 
@@ -29,6 +30,9 @@ GONE, NEW = r"\[-.*?-\]", r"\{\+.*?\+\}"
 
 MAX_DIFF_LINES = 12
 """How many lines a word diff of prompts has at most."""
+
+MAX_TALL = 160
+"""How many characters a table is wide, also where no line is wrapped, if its cells have several lines."""
 
 SIGNS = {"✓": "good", "↑": "good", "↓": "good", "✗": "bad", "≈": "even", "?": "even", "○": "even"}
 """What a cell of a table says that begins with a sign and a space: it is the class of the cell on a page."""
@@ -209,7 +213,8 @@ class _Table(TableElement):
                 content.stylize(STYLES[SIGNS[content.plain[0]]])
             for pattern, change in CHANGES.items():
                 content.highlight_regex(re.compile(pattern, re.MULTILINE), STYLES[change])
-        yield table("", [head.content.plain for head in heads], rows)
+        made = table("", [head.content.plain for head in heads], rows)
+        yield Constrain(made, MAX_TALL) if is_tall else made
 
 
 class _Printed(Markdown):

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from hobbes.engine.telling import counted
+from hobbes.errors import ExtraError
 from hobbes.experiment.cost_estimate import Estimate
 from hobbes.experiment.plan import Plan
 from hobbes.experiment.power import detectable_effect
 from hobbes.experiment.report import strictest_level
-from hobbes.experiment.statistics import check_installed, fewest_pairs
-from hobbes.show.terminal import OUT, plain, print_json, table
+from hobbes.experiment.statistics import fewest_pairs
+from hobbes.show.terminal import OUT, plain, print_json, remark, table
 
 
 def cost_rows(cost: Estimate) -> list[tuple[str, str]]:
@@ -24,10 +25,15 @@ def cost_rows(cost: Estimate) -> list[tuple[str, str]]:
 
 
 def show_plan(made: Plan, cost: Estimate, *, as_json: bool) -> None:
-    """Print what an experiment would cost, and how small a difference it could find."""
-    check_installed()
-    level = strictest_level(made.file)
-    effect = detectable_effect(len(made.file.seeds), level)
+    """Print what an experiment would cost, and how small a difference it could find.
+
+    That difference comes from simulated experiments, which need the library of statistics.
+    """
+    level, effect = strictest_level(made.file), None
+    try:
+        effect = detectable_effect(len(made.file.seeds), level)
+    except ExtraError as error:
+        remark(f"how small a difference is found is left out: {error}")
     if as_json:
         print_json(
             {
@@ -54,9 +60,9 @@ def _notes(made: Plan, effect: float | None, fewest: int) -> Iterator[str]:
         where = f"turn {turns[0]}" if len(turns) == 1 else f"turns {turns[0]} to {turns[-1]}"
         runs = counted(seeds, "recorded run")
         yield f"all arms fork {runs} at {where}; the turns before cost nothing"
-    if effect is None:
+    if seeds < fewest:
         yield f"nothing can be concluded from {counted(seeds, 'seed')}; play {fewest} or more"
-    else:
+    elif effect is not None:
         found = f"{effect:.2f} standard deviations of the paired differences"
         yield f"in 80% of experiments, {seeds} seeds find a difference of {found}"
     if any(made.file.paraphrases_of(arm) for arm in made.file.arms):

@@ -4,7 +4,6 @@ A row of its table is a situation, a column a prompt or a model. A cell leads to
 the column that it is compared with.
 """
 
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -36,8 +35,9 @@ OF_TABLE = (
 )
 
 
-def document(told: ProbeResult, link: Callable[..., str] | None = None) -> Document:
+def document(result: ProbeResult, link: Callable[..., str] | None = None) -> Document:
     """Return a probe for people. With `link`, situations lead to their cards, and cells to their answers."""
+    told = result.with_short_names()
     names = [one.column.name for one in told.columns]
     reworded = {one.column.name for one in told.columns if one.column.paraphrase}
     sections = [Section("What was found", list(sentences(told)))]
@@ -46,7 +46,8 @@ def document(told: ProbeResult, link: Callable[..., str] | None = None) -> Docum
         sections.append(Section("What was changed", diffs=diffs))
     rows = [[*_row(told, number, link)] for number in order]
     to = partial(link, "probes", told.name, situation=order[0]) if link else None
-    heads = [Link(re.sub(r"^\S*/(?=\S)", "", one), to(column=one), title=one) if to else one for one in names]
+    short = result.short_names.items()
+    heads = [Link(one, to(column=one), title=full) if to else one for full, one in short]
     sections.append(Section("Situations", [OF_TABLE], ("situation", *heads), rows))
     sections.append(Section("Each column", [_costs(one) for one in told.columns]))
     return Document(f"{told.name}, a probe of {told.world.name}", sections)
@@ -120,12 +121,13 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def document_of_answers(
-    told: ProbeResult, situation: int, column: str, number: int | None = None
+    result: ProbeResult, situation: int, column: str, number: int | None = None
 ) -> Document:
     """Return the answers of a cell beside those it is compared with, below the words that differ.
 
     With a number, it is only this answer, whose reasoning is whole.
     """
+    told, column = result.with_short_names(), result.short_names[result.column(column).name]
     at, names = told.situations[situation - 1], [told.against(told.column(column)), column]
     sections = [Section("Situation", [situation_in_words(told, situation)])]
     if diffs := _changed(told, column, situation):
@@ -189,7 +191,7 @@ def show_answers(  # noqa: PLR0913  which answers, and how
     """Print the answers of a cell, or the one with a number and the command that plays on from it."""
     told = read_probe(store, name)
     number = told.number(situation)
-    shown = column or told.most_changed(number)[1]
+    shown = told.short_names[told.column(column or told.most_changed(number)[1]).name]
     if as_json:
         print_json(told_cell(store, told, number, shown, answer))
         return
@@ -198,6 +200,9 @@ def show_answers(  # noqa: PLR0913  which answers, and how
         (one,) = _numbered(told, number, shown, answer)
         more = " ".join(play_on(store, told, number, one).split())
     OUT.print(printed(document_of_answers(told, number, shown, answer)))
+    if column is None and (others := [one for one in told.short_names.values() if one != shown]):
+        commands = [store.command("probe", "show", name, number, one) for one in others]
+        say("\n".join([f"This is the column {shown}. The others:", *commands]))
     if more:
         next_step(more)
 
@@ -221,6 +226,6 @@ def told_cell(
         "probe": told.name,
         "situation": situation,
         **at.model_dump(),
-        "column": column,
+        "column": told.column(column).name,
         "answers": [{**one.to_json(), "play_on": play_on(store, told, situation, one)} for one in answers],
     }

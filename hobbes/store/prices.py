@@ -7,7 +7,10 @@ for. It is never fetched: a newer list comes with a newer version of the package
 from datetime import datetime
 
 from hobbes.nodes.journal import PROGRAM_MODELS, WRITTEN_BY_PEOPLE, CallDetails, Reply
-from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.models import ModelSettings, server_address
+
+THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+"""The hosts of servers that run here. A private address may be that of a relay which charges."""
 
 
 def usd(reply: Reply, settings: ModelSettings | None = None, at: datetime | None = None) -> float | None:
@@ -41,6 +44,19 @@ def is_priced(settings: ModelSettings) -> bool:
     """Return whether the price of a model is known before it is asked."""
     asked = Reply("", settings.model, tokens_in=0, tokens_out=0, details=CallDetails())
     return usd(asked, settings) is not None
+
+
+def expected_usd(reply: Reply, settings: ModelSettings) -> float | None:
+    """Return what a call that is still to be made will cost, given what is expected to come back.
+
+    Where no price is known, a server on this machine takes no money.
+    """
+    if is_priced(settings):
+        return usd(reply, settings)
+    try:
+        return 0.0 if server_address(settings).host in THIS_MACHINE else None
+    except ValueError:  # whoever asks it is told so
+        return None
 
 
 def _list_price(

@@ -3,6 +3,7 @@
 import json
 import random
 import signal
+import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -472,14 +473,9 @@ def priced(folder: Path) -> Path:
     return written(folder, FILE.replace(model, 'model = "openai:gpt-5-mini"'))
 
 
-@pytest.fixture
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key, so that an experiment may ask a model."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-
-
-@pytest.mark.usefixtures("key")
-def test_a_dry_run_says_what_is_known_about_the_cost(cli: Cli, tmp_path: Path, home: Path) -> None:
+def test_a_dry_run_says_what_is_known_about_the_cost_without_a_key(
+    cli: Cli, tmp_path: Path, home: Path
+) -> None:
     path = priced(tmp_path)
     told = json.loads(cli("experiment", str(path), "--dry-run", "--json").stdout)
     assert (told["runs"], told["played"], told["calls"]) == (9, 0, 9 * 3 * 4)
@@ -489,7 +485,6 @@ def test_a_dry_run_says_what_is_known_about_the_cost(cli: Cli, tmp_path: Path, h
     assert not home.exists()
 
 
-@pytest.mark.usefixtures("key")
 def test_recorded_tokens_and_the_price_list_say_what_it_will_cost(
     cli: Cli, tmp_path: Path, opened: Store
 ) -> None:
@@ -505,9 +500,12 @@ def test_recorded_tokens_and_the_price_list_say_what_it_will_cost(
     assert told["usd"] == pytest.approx((64_800 * 0.25 + 43_200 * 0.025 + 10_800 * 2.0) / 1_000_000)
 
 
-@pytest.mark.usefixtures("key")
-def test_an_experiment_that_costs_an_unknown_sum_asks_first(cli: Cli, tmp_path: Path, home: Path) -> None:
+def test_an_experiment_that_costs_an_unknown_sum_needs_a_key_and_asks_first(
+    cli: Cli, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = str(priced(tmp_path))
+    assert "openai: models need OPENAI_API_KEY" in str(cli("experiment", path).exception)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     refused = cli("experiment", path, input="n\n").exception
     assert isinstance(refused, HobbesError)
     assert str(refused) == "nothing was played"
@@ -524,6 +522,19 @@ def test_a_dry_run_says_what_so_many_seeds_find_and_what_was_played(cli: Cli, tm
     told = json.loads(cli("experiment", str(path), "--dry-run", "--json").stdout)
     assert 1 < told["detectable_effect"] < 4
     assert (told["runs"], told["played"], told["usd"]) == (0, 24, 0)
+
+
+def test_without_the_library_of_statistics_a_dry_run_leaves_out_what_the_seeds_find_and_says_so(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library in ("numpy", "scipy", "scipy.special"):
+        monkeypatch.setitem(sys.modules, library, None)
+    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 9"))
+    shown = cli("experiment", str(path), "--dry-run")
+    assert "runs to play     27" in shown.stdout
+    assert shown.stderr.endswith(
+        "left out: statistics need more than is installed: pip install 'hobbes[stats]'\n"
+    )
 
 
 # Stops.

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from hobbes.errors import HobbesError
-from hobbes.experiment.arm_comparison import judge
 from hobbes.experiment.experiment_file import parse
 from hobbes.experiment.frozen import frozen_plan
 from hobbes.experiment.report import report
@@ -16,7 +15,6 @@ from hobbes.store.experiment_tables import keep_experiment, keep_plan
 from hobbes.store.home import Store
 from tests.conftest import Cli
 from tests.made_up_experiment import made_up
-from tests.simulated import RULES
 
 FILE = """
 name = "small"
@@ -106,7 +104,3 @@ def test_the_announced_difference_is_that_of_each_arm_and_not_of_the_widest_one(
     made_up(opened, {"base": [0.0] * 8, "narrow": narrow, "wide": [15 * (v or 0) for v in narrow]})
     sizes = report(opened, "made").detectable()
     assert sizes["wide"]["output"] == pytest.approx(15 * (sizes["narrow"]["output"] or 0))
-
-
-def test_no_comparison_at_all_is_judged_without_an_error() -> None:
-    assert judge([], RULES) == []

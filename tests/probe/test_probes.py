@@ -22,6 +22,7 @@ from hobbes.probe.probe_plan import Column, cost, plan
 from hobbes.probe.sentences import difference_in_words, sentences
 from hobbes.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
 from hobbes.probe.table import Answer, CellAnswers, ColumnResult, Difference, ProbeResult, read_probe
+from hobbes.show.documents import MAX_TALL
 from hobbes.show.probe_reports import by_change, document
 from hobbes.show.web.server import link
 from hobbes.store.home import Store
@@ -41,11 +42,6 @@ def five(opened: Store) -> list[Situation]:
     return [*pick(opened, duel(opened), range(5), ["unit-a"], None)]
 
 
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-
-
 def test_a_probe_finds_what_a_word_does_and_nothing_for_its_synonym(
     opened: Store, five: list[Situation], tmp_path: Path
 ) -> None:
@@ -61,12 +57,12 @@ def test_a_probe_finds_what_a_word_does_and_nothing_for_its_synonym(
     found = {(one.column, one.act) for one in told.differences if one.is_found}
     assert found == {(named, "attack"), (named, "block")}
     assert {one.column for one in told.differences} == {named, synonym, *wordings}
-    *_, spread, more, other_act = sentences(told)
+    *_, spread, more, other_act = sentences(told.with_short_names())
     assert re.match(r"4 wordings of the same rules differ by up to \d+ points, maybe by chance: ", spread)
     assert "{+Be peaceful." in (shown := document(told).markdown())
     assert not [name for name in wordings if f"The prompt of {name}, from" in shown]
-    assert more.startswith(f"{named} does more than rewording: ")
-    assert other_act.startswith(f"{named} does more than rewording: ")
+    assert more.startswith("be does more than rewording: ")
+    assert other_act.startswith("be does more than rewording: ")
     (attacks,) = (one for one in told.differences if (one.column, one.act) == (named, "attack"))
     assert attacks.difference.high < -0.3
     assert max(Counter(server.asked).values()) == 1
@@ -135,38 +131,26 @@ def test_calls_that_brought_no_answer_are_asked_again(opened: Store, five: list[
     assert read_probe(opened, "again").columns[0].failures == {}
 
 
-def test_more_answers_are_added_to_a_probe_and_other_situations_need_another_name(
-    opened: Store, five: list[Situation], tmp_path: Path
-) -> None:
-    mine = variant(tmp_path, "Be peaceful.")
-    ways: dict[str, Any] = {"name": "one", "situation": five[:1], "prompts": [mine]}
-    with heeding() as server:
-        asked(opened, **ways, times=1)
-        assert asked(opened, **ways, times=3).cell(1, mine).decisions == 3
-        assert len(server.asked) == 6
-        asked(opened, **ways)
-        assert len(server.asked) == 6  # as often as before
-    with pytest.raises(UsageError, match="the probe one has other situations; give this one a --name"):
-        asked(opened, **{**ways, "situation": five})
-
-
-def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
+def test_a_probe_may_get_more_answers_and_columns_and_for_other_situations_needs_another_name(
     opened: Store, five: list[Situation], tmp_path: Path
 ) -> None:
     mine, other = variant(tmp_path, "Be peaceful."), variant(tmp_path, "Win.")
+    ways: dict[str, Any] = {"name": "grows", "situation": five[:1], "prompts": [mine]}
     with heeding() as server:
-        for times, prompts, calls in ((2, [mine], 4), (2, [other, mine], 6), (3, [mine, other], 9)):
-            asked(opened, name="grows", situation=five[:1], prompts=prompts, times=times)
+        for more, calls in (({"times": 2}, 4), ({"prompts": [other, mine]}, 6), ({"times": 3}, 8), ({}, 8)):
+            asked(opened, **{**ways, **more})  # without `times`, as often as before
             assert len(server.asked) == len({*server.asked}) == calls
-        told = asked(opened, name="grows", situation=five[:1], prompts=[mine], model=["openai:other"])
-        assert len(server.asked) == 15
+        told = asked(opened, **ways, model=["openai:other"])
+        assert len(server.asked) == 14
     columns = [one.column for one in told.columns]
-    assert [one.answers for one in told.columns] == [3, 3, 3, 3, 3]
+    assert [one.answers for one in told.columns] == [3, 3, 2, 3, 3]
     assert [one.name for one in columns[3:]] == ["recorded openai:other", f"{mine} openai:other"]
     assert [told.against(one) for one in columns] == [None, *3 * ["recorded"], "recorded openai:other"]
+    with pytest.raises(UsageError, match="the probe grows has other situations; give this one a --name"):
+        asked(opened, **{**ways, "situation": five})
 
 
-def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
+def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again_nor_an_unedited_copy(
     opened: Store, cli: Cli, tmp_path: Path
 ) -> None:
     mine, run = Path(variant(tmp_path, "Be peaceful.")), duel(opened)
@@ -182,29 +166,18 @@ def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
             shown = cli(*words, "--times", "3", "--name", "loop", "--yes")
             said.append((len(server.asked), shown.stderr.strip()))
         (dry,) = json.loads(cli(*words, "--name", "loop", "--dry-run", "--json").stdout)["notes"]
+        unedited = cli(*words, "--name", "same").exception
+    assert isinstance(unedited, UsageError)
+    assert str(unedited) == f"{dry}, and nothing would be compared; edit it first"
     assert [asked for asked, _ in said] == [12, 18, 18, 18]
     assert f"6 answers to ask; about 6 are there already; new column: {mine} v2" in re.sub(
-        "about .* dollars: unknown;", "about", said[1][1].replace("\n", " ")
+        r"about .* dollars: 0\.00;", "about", said[1][1].replace("\n", " ")
     )
     assert said[2][1].replace("\n", " ") == "4 cells, 0 answers to ask; 12 are there already"
     assert dry == f"{mine} has the words of recorded, so it is not asked"
     assert dry in said[3][1].replace("\n", " ")
     columns = [(one.column.name, one.answers) for one in read_probe(opened, "loop").columns]
     assert columns == [("recorded", 6), (str(mine), 6), (f"{mine} v2", 6)]
-
-
-def test_an_unedited_copy_alone_is_not_asked_about(opened: Store, cli: Cli, tmp_path: Path) -> None:
-    mine, run = Path(variant(tmp_path, "Be peaceful.")), duel(opened)
-    own = (ROOT / "trust" / "plain" / "system.en.md").read_text(encoding="utf-8")
-    (mine / "system.en.md").write_text(own, encoding="utf-8")
-    words = ("probe", run.id, "--turns", "1", "--agents", "unit-a", "--model", MODEL, "--prompts", str(mine))
-    with heeding() as server:
-        error = cli(*words, "--name", "same", "--yes").exception
-    assert isinstance(error, UsageError)
-    assert str(error).endswith(
-        "has the words of recorded, so it is not asked, and nothing would be compared; edit it first"
-    )
-    assert server.asked == []
 
 
 def test_a_probe_is_not_continued_if_the_run_is_told_in_other_words_now(
@@ -256,10 +229,23 @@ def test_settings_and_languages_are_columns_too(opened: Store, five: list[Situat
     assert (recorded.question.setting.config.miss, other.question.setting.config.miss) == (15, 50)
 
 
-def test_it_says_what_it_will_cost_before_it_asks(opened: Store, five: list[Situation]) -> None:
-    what = planned(opened, situation=five, times=4)
-    expected = cost(opened, what, missing(what, {}))
-    assert (expected.calls, expected.tokens_out, expected.usd) == (20, None, None)
+@pytest.mark.parametrize(
+    ("model", "server", "usd"),
+    [
+        ("openai:any", "http://localhost:8080/v1", 0),
+        ("openai:any", "http://[::1]:8080/v1", 0),
+        ("openai:any", "http://192.168.0.2/v1", None),
+        ("openai:any", "", None),
+        ("openai:gpt-5-mini", "http://127.0.0.1:4000/v1", None),  # a relay: the list has its price
+    ],
+)
+def test_it_says_what_it_will_cost_and_a_server_on_this_machine_takes_no_money(
+    opened: Store, five: list[Situation], model: str, server: str, usd: float | None
+) -> None:
+    what = planned(opened, situation=five, times=4, model=[model])
+    with environment(OPENAI_BASE_URL=server):
+        expected = cost(opened, what, missing(what, {}))
+    assert (expected.calls, expected.tokens_out, expected.usd) == (20, None, usd)
     assert expected.tokens_in > 20 * 500
 
 
@@ -403,14 +389,16 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     dry = cli("probe", str(file), *which, *how, "--dry-run")
     assert dry.stdout.startswith("8 cells, 24 answers to ask; about ")
     asked = ("probe", str(file), *which, *how, "--name", "p", "--json")
+    assert "openai: models need OPENAI_API_KEY" in str(cli(*asked).exception)
     with heeding():
-        refused = cli(*asked)
+        refused = cli(*asked, env={"OPENAI_BASE_URL": "https://model.invalid/v1"})
         assert "--yes goes on without a question" in str(refused.exception)
-        told = json.loads(cli(*asked, "--yes").stdout)
+        told = json.loads(cli(*asked).stdout)
     assert [one["turn"] for one in told["situations"]] == [2, 0, 3, 4]
     assert told == json.loads(cli("probe", "show", "p", "--json").stdout)
     assert json.loads(cli("probe", "show", "--json").stdout) == ["p"]
     printed = cli("probe", "show", "p").stdout
+    assert max(map(len, printed.partition("\nsituation")[2].partition("\nEach")[0].splitlines())) <= MAX_TALL
     mine = told["columns"][1]["column"]
     for one in told["cells"]:
         if one["column"] == "recorded" and one["acts"].get("attack"):
@@ -418,8 +406,12 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     shown = json.loads(cli("probe", "show", "p", "2", mine, "--json").stdout)
     (second,) = json.loads(cli("probe", "show", "p", "2", mine, "2", "--json").stdout)["answers"]
     assert second == shown["answers"][1]
-    every, one = cli("probe", "show", "p", "2", mine).stdout, cli("probe", "show", "p", "2", mine, "2").stdout
-    assert every == cli("probe", "show", "p", "2").stdout
+    assert cli("probe", "show", "p", "2", "be", "--json").stdout == json.dumps(shown, indent=2) + "\n"
+    every, one = cli("probe", "show", "p", "2", "be").stdout, cli("probe", "show", "p", "2", mine, "2").stdout
+    assert every == cli("probe", "show", "p", "2", mine).stdout
+    by_default = cli("probe", "show", "p", "2").stdout
+    assert by_default.startswith(every.partition("\nnext: ")[0])
+    assert re.search(r"\nThis is the column be. The others:\n.*hobbes probe show p 2 recorded", by_default)
     assert every.index("{+Be peaceful.\n+}") < every.index("\nanswer  recorded")
     fork = re.sub(r"^.*?hobbes ", "", one.split("next: ")[1])
     assert fork.startswith("fork duel --turn 0 --answer ")
@@ -451,7 +443,7 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     assert f"5 situations: recorded, {escape(mine)}" in every
     page = pages.get("/probes/p").text
     for n in range(1, 6):
-        for column in ("recorded", mine):
+        for column in ("recorded", "be"):
             assert escape(link("probes", "p", situation=n, column=column)) in page
     for at in five[1:]:
         assert f'<img loading="lazy" src="/duel/{at.turn - 1}.svg?part=plane"' in page
@@ -470,10 +462,11 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
 
 
 @pytest.mark.parametrize(
-    ("acts", "rows"), [(("attack", "attack"), []), (("attack", "block"), ["attack", "block"])]
+    ("acts", "rows", "needed"),
+    [(("attack", "attack"), [], 2), (("attack", "block"), ["attack", "block"], 3)],
 )
-def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
-    five: list[Situation], acts: tuple[str, str], rows: list[str]
+def test_an_act_that_cannot_differ_has_no_row_and_too_few_answers_are_told_with_how_many_it_takes(
+    five: list[Situation], acts: tuple[str, str], rows: list[str], needed: int
 ) -> None:
     """In the second situation all answers block."""
     columns = [ColumnResult(one, 2, {}, {}, Spent()) for one in (Column("recorded"), Column("./x", "./x"))]
@@ -481,7 +474,21 @@ def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
     cells = {at: CellAnswers((Answer(1, CALL, (act,), (), None),)) for at, act in done.items()}
     told = ProbeResult("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells, ())
     assert sorted(one.act for one in told.differences) == rows
+    assert next(sentences(told)) == (
+        "./x: no difference from recorded was found: the test needs "
+        f"{needed} answers or more in each cell (--times {needed})."
+    )
     assert [*sentences(replace(told, cells={}))] == ["No answer has an act that is counted."]
+
+
+def test_a_column_is_shown_without_its_folders_unless_two_would_have_one_name(five: list[Situation]) -> None:
+    names = ["recorded", "./a/x", "./b/x zh", "b/y", "y", "./mine/", 'observer="openai:policy/one"']
+    columns = tuple(ColumnResult(Column(name), 0, {}, {}, Spent()) for name in names)
+    told = ProbeResult("p", WORLDS["trust"], 1, tuple(five), (), columns, {}, ())
+    short = ["recorded", "x", "x zh", "b/y", "y", "mine/", 'observer="openai:policy/one"']
+    assert [*told.short_names.values()] == short
+    assert [one.column.name for one in told.with_short_names().columns] == short
+    assert [told.column(name).name for name in short] == names
 
 
 def test_wordings_that_give_the_same_acts_differ_in_none(five: list[Situation]) -> None:
