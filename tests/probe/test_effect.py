@@ -13,5 +13,5 @@ def test_the_effect_that_ships_is_found_again_in_its_cassette(cli: Cli) -> None:
     with answer_from_cassette(Path("experiments/effect/answers.yaml")):
         told = cli("probe", "experiments/effect/situations.toml", "--yes", env=NO_SERVER).stdout
     for name in ("together", "possession"):
-        assert f"\n{name}: raid in 17% of the answers, against 83% in recorded: -67 points" in told
+        assert f"\n{name}: raid in 17% of the answers, against 83% in the column recorded: -67 points" in told
     assert "terse: no difference from recorded was found" in told

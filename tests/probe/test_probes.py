@@ -537,7 +537,7 @@ def test_a_difference_says_whether_it_is_shown_for_other_situations(
 ) -> None:
     found = Difference("new", "old", "raid", situations, 0.43, 0.14, Interval(-0.29, *ends), 0.016, 0.016)
     words = (
-        "new: raid in 14% of the answers, against 43% in old: -29 points in these situations (p 0.016, "
+        "new: raid in 14% of the answers, against 43% in the column old: -29 points in these situations (p 0.016, "
         "Holm). For other situations of this kind, "
     )
     assert difference_in_words(found) == f"{words}{told}"
