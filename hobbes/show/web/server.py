@@ -25,9 +25,8 @@ from starlette.routing import Route
 from hobbes.errors import HobbesError, UsageError
 from hobbes.play.step import MAX_DIGITS
 from hobbes.show.terminal import remark
-from hobbes.show.web import experiment_pages
 from hobbes.show.web.home_pages import HomePages
-from hobbes.show.web.page_templates import POLICY, STATIC, compile_templates, environment
+from hobbes.show.web.page_templates import POLICY, STATIC, environment
 from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
@@ -72,8 +71,8 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
     "/compare": lambda store, at: _home_pages(store).compare(_run(store, at, "a"), _run(store, at, "b")),
     "/search": lambda store, at: _home_pages(store).search(at),
     "/experiments/{name}": lambda store, at: _home_pages(store).experiment(at["name"]),
-    "/experiments/{name}/{picture}.svg": lambda store, at: experiment_pages.picture(
-        store, at["name"], at["picture"], at.get("of", ""), link
+    "/experiments/{name}/{picture}.svg": lambda store, at: _home_pages(store).picture(
+        at["name"], at["picture"], at.get("of", "")
     ),
     "/probes/{name}": lambda store, at: _home_pages(store).probe(
         at["name"], _number(at, "situation"), at.get("column", "")
@@ -153,8 +152,7 @@ def _error_page(request: Request, error: Exception) -> Response:
 
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
-    """Return uvicorn's configuration of the web site of a home, and prepare this process for it."""
-    compile_templates()
+    """Return uvicorn's configuration of the web site of a home."""
     return server_config(site(home, host, token), headers=list(HEADERS.items()))
 
 
