@@ -153,9 +153,9 @@ def has_other_prompts(file: FrequencyPin, folder: Path) -> bool:
 
     Raise UsageError if one cannot be loaded.
     """
-    then = (Prompt("\n".join(one.system), "\n".join(one.prompt)) for one in file.situations)
     return any(
-        _prompt_now(file, one, folder) != prompt for one, prompt in zip(file.situations, then, strict=True)
+        _prompt_now(file, one, folder) != Prompt("\n".join(one.system), "\n".join(one.prompt))
+        for one in file.situations
     )
 
 

@@ -49,8 +49,6 @@ from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.worlds import world_named
 
-NO_VALUES: Mapping[str, Any] = {}
-
 NAME_LENGTH = 12
 """Characters of the name of a text."""
 
@@ -99,8 +97,8 @@ def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
     turns: tuple[int, int],
     folder: Path,
     *,
-    prompts: bool = True,
-    values: Mapping[str, Any] = NO_VALUES,
+    prompts: bool,
+    values: Mapping[str, Any],
 ) -> TurnsPin:
     """Return the turns from the first to the last one of two as a file in `folder` will hold them.
 
@@ -285,7 +283,7 @@ class _PinJournal(JournalWithoutCalls):
         played.asked.clear()
 
 
-def play_pin(pin: TurnsPin, folder: Path, *, prompts: bool = True) -> PinOutcome:
+def play_pin(pin: TurnsPin, folder: Path, *, prompts: bool) -> PinOutcome:
     """Play the turns of a file in `folder` again, with the current prompts, reading and rules.
 
     Without `prompts`, none are loaded. Raise UsageError if the turns cannot be played: the state or the
