@@ -21,7 +21,7 @@ from hobbes.play.render import PromptQuestion, TurnStart
 from hobbes.probe.probe_plan import Column, place
 from hobbes.probe.situations import Situation
 from hobbes.probe.table import ProbeResult
-from hobbes.prove.pins import FrequencyPin, GivenAnswer, PinnedSituation, kept_variant, variant_kept
+from hobbes.prove.pins import FrequencyPin, GivenAnswer, PinnedSituation, relative_variant, resolved_variant
 from hobbes.store.home import Store
 
 EXPECTED = re.compile(
@@ -104,7 +104,7 @@ def _situation(
         settings=at.setting.config.model_dump(mode="json"),
         state=at.way.world.state.to_json(at.state),
         memories={agent: dict(memory.to_json()) for agent, memory in at.memories.items()},
-        prompts=kept_variant(folder, column.prompts or at.way.prompts.variant),
+        prompts=relative_variant(folder, column.prompts or at.way.prompts.variant),
         lang=column.lang or at.way.prompts.lang,
         player=at.spec,
         models={at.spec: models[at.spec]} if at.spec in models else {},
@@ -162,7 +162,7 @@ def has_other_prompts(file: FrequencyPin, folder: Path) -> bool:
 def _prompt_now(file: FrequencyPin, one: PinnedSituation, folder: Path) -> Prompt:
     agent, (world, setting, start) = expectation(file.expect).agent, _begin(file, one)
     view = view_of(world, start.state, start.memories, agent)
-    variant = variant_kept(folder, one.prompts)
+    variant = resolved_variant(folder, one.prompts)
     question = PromptQuestion(
         world, setting, variant, one.lang, start, agent, view, player=one.player, models=one.models
     )

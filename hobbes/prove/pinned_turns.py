@@ -37,8 +37,8 @@ from hobbes.prove.pins import (
     Lines,
     TurnsPin,
     Way,
-    kept_variant,
-    variant_kept,
+    relative_variant,
+    resolved_variant,
 )
 from hobbes.prove.record_difference import first_differing_part
 from hobbes.prove.replay import DivergedError, JournalWithoutCalls, no_answer
@@ -179,7 +179,7 @@ def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:
         yield Way(
             until=until,
             settings=way.setting.config.model_dump(mode="json"),
-            prompts=kept_variant(folder, way.prompts.variant),
+            prompts=relative_variant(folder, way.prompts.variant),
             lang=way.prompts.lang,
             models=way.models,
         )
@@ -307,7 +307,7 @@ async def _play(pin: TurnsPin, folder: Path, played: PinOutcome) -> None:
     state, memories, digest = before.state, before.memories, before.digest
     for way in pin.ways:
         world, setting, start = pin.begin(pin.agents, pin.seed, way.settings, state, memories)
-        variant = variant_kept(folder, way.prompts)
+        variant = resolved_variant(folder, way.prompts)
         prompts = prompts_for(world, variant, way.lang, setting) if played.with_prompts else None
         if last is not None:
             digest = settings_link(digest, last, setting)
