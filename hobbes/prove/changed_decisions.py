@@ -16,9 +16,6 @@ from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
 
-EFFECTS = ("state", "events", "draws")
-"""The parts of a record that say what a turn led to."""
-
 
 class Changed(NamedTuple):
     """A decision that today's reading and rules change: both of its forms, as `decision` gives them."""
@@ -63,7 +60,9 @@ def reread(store: Store, run: Run) -> Reread:
         changed = [one for form in forms if (one := Changed(turn.turn, *form)).parts]
         decisions += changed
         then, today = turn.record.to_json(), now.to_json()
-        if not changed and any(canonical(then[part]) != canonical(today[part]) for part in EFFECTS):
+        if not changed and any(
+            canonical(then[part]) != canonical(today[part]) for part in ("state", "events", "draws")
+        ):
             effects.append(turn.turn)
     return Reread(decisions, effects)
 

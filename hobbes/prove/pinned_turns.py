@@ -88,9 +88,6 @@ class PinOutcome:
     """Why it could not go on; None if it did."""
 
 
-# --- write
-
-
 def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
     store: Store,
     run: Run,
@@ -207,9 +204,6 @@ def _pinned_question(call: Call, read: Call | ParsedAnswer, texts: dict[str, Lin
     )
 
 
-# --- play
-
-
 @dataclass(frozen=True)
 class _Prompter:
     """The players of a run, which write prompts, empty ones without `prompts`, and are never asked.
@@ -319,9 +313,6 @@ async def _play(pin: TurnsPin, folder: Path, played: PinOutcome) -> None:
 
 def _opened(players: _Prompter, _: TurnState) -> nullcontext[_Prompter]:
     return nullcontext(players)
-
-
-# --- compare
 
 
 def accept_changes(pin: TurnsPin, played: PinOutcome) -> TurnsPin:
