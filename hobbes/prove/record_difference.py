@@ -33,8 +33,8 @@ def first_differing_part(
 ) -> Difference | None:
     """Return the first part in which two records of a turn differ, or None if they are equal.
 
-    Parts with the names in `without` are not compared. The agent is the first one whose part differs, or empty
-    if the part belongs to no agent.
+    Parts with the names in `without` are not compared. The agent is the first one whose part differs; it is
+    empty if the part belongs to no agent.
     """
     agents = {*left.memories, *right.memories}
     for name, part in left.parts().items():
