@@ -20,6 +20,7 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld
 from hobbes.nodes.dialects import REASONING_TAGS
 from hobbes.nodes.reading import end_of_reasoning
+from hobbes.prove.record_difference import shortened
 from hobbes.show.trace import REASONING_SOURCES, Card, FullTurn, counts
 from hobbes.store.recorded_run import Run
 
@@ -239,7 +240,7 @@ def _in_short(said: Json) -> str:
 
 def _shortened(said: Json) -> str:
     text = quoted(" ".join(said.split())) if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    return text if len(text) <= MAX_REFUSED else f"{text[:MAX_REFUSED]}…"
+    return shortened(text, MAX_REFUSED)
 
 
 def board_of_view(run: Run, view: Mapping[str, Any]) -> Board | None:

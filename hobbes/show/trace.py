@@ -37,9 +37,6 @@ NOTHING: Card = {
 }
 """What is known of a turn that has not ended."""
 
-Arithmetic = Mapping[str, Mapping[str, str]]
-"""Each agent's figures, each written as a sum."""
-
 
 def overview(store: Store, run: Run) -> list[Card]:
     """Return one line per turn: outcomes of calls, rejections, corrections and events, each counted.
@@ -128,9 +125,9 @@ def details(event: Mapping[str, Any], names: Collection[str]) -> str:
     return ", ".join(f"{key} {words}" for (key, _), words in zip(facts, said, strict=True))
 
 
-def counts(counted: Mapping[str, int]) -> str:
+def counts(numbers: Mapping[str, int]) -> str:
     """Return counts in one line."""
-    return ", ".join(f"{name} {count}" for name, count in counted.items())
+    return ", ".join(f"{name} {number}" for name, number in numbers.items())
 
 
 def _line(number: int, decisions: Sequence[Decision], turn: LoggedTurn | None = None) -> Card:
@@ -155,7 +152,8 @@ class FullTurn:
     turn: LoggedTurn
     played: PlayedTurn[Any, Any]
     memories: Mapping[str, Memory]
-    arithmetic: Arithmetic
+    arithmetic: Mapping[str, Mapping[str, str]]
+    """Each agent's figures, each written as a sum."""
 
 
 def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
