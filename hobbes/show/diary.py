@@ -6,7 +6,6 @@ An observer has none: what it answered is told with the requests of agents.
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, groupby
@@ -18,7 +17,7 @@ import orjson
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
-from hobbes.engine.telling import Done, counted
+from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
@@ -27,7 +26,7 @@ from hobbes.nodes.reading import deciding
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.trace import check_names, named_in
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import PlainRecord, without_effects
+from hobbes.store.marked_turns import PlainRecord
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
 
@@ -62,9 +61,8 @@ class Promised:
 class Deed:
     """What an agent did, of one type: in words that follow its name. To do nothing has no type.
 
-    What it did to others than those who are chosen is only counted, and has no type either. `events` are
-    those that a reader looks for and that it is. One that was done to others has them in `to`, and what had
-    been written to each in `promised`; that is empty if nobody in the run had written anything by then.
+    `events` are those that a reader looks for and that it is. One that was done to others has them in `to`,
+    and what had been written to each in `promised`; that is empty if nobody in the run had written anything.
     """
 
     type: str
@@ -222,7 +220,7 @@ class _Turn:
         """Return the entry of an agent, with what concerns those that are chosen."""
         events = [event for event in by(self.record.events, agent) if self._concerns(event)]
         deeds = self.run.world.telling.deeds_told(events, self.record.events)
-        done = (*(self._deed(agent, deed) for deed in deeds), *self._to_others(agent))
+        done = tuple(self._deed(agent, deed) for deed in deeds)
         said = tuple(_message(self.number, event) for event in events if event.type == MESSAGE)
         looked_for = dict.fromkeys(event for one in done for event in one.events)
         if self.chosen and agent not in self.chosen:
@@ -257,14 +255,6 @@ class _Turn:
             return event.facts.get("to", EVERYBODY) in {EVERYBODY, *self.chosen}
         others = others_in(self.run, self.record, event)
         return not {*self.chosen}.isdisjoint(others) or (not others and event.agent in self.chosen)
-
-    def _to_others(self, agent: str) -> Iterator[Deed]:
-        """Yield how often a chosen agent did what a reader looks for first to others than the chosen."""
-        telling, own = self.run.world.telling, by(self.record.events, agent)
-        left_out = [event.to_json() for event in own if agent in self.chosen and not self._concerns(event)]
-        types = Counter(event["type"] for event in without_effects(self.run.world, left_out))
-        for kind in (mark.event for mark in telling.landmarks[:1] if types[mark.event]):
-            yield Deed("", f"did {counted(types[kind], telling.name_of(kind))} on others")
 
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with the events it is and, if it is one, what its agent had last written before."""

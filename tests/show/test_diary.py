@@ -103,17 +103,6 @@ def test_the_diary_of_two_has_their_thoughts_and_what_passed_between_them(cli: C
     assert not any("AgentC" in line for line in told)
 
 
-def test_the_diary_of_two_counts_what_they_did_to_others(opened: Store, cli: Cli, replies: Replies) -> None:
-    attacks = {"AgentA": {"AgentB": 1, "AgentC": 1}, "AgentC": {"AgentB": 1}}
-    replies(lambda at: {"attacks": attacks.get(at.agent, {})})
-    played(opened, RunOptions("nations", 3, values={"rounds": 1}))
-    assert lines(cli, "AgentA", "AgentB") == [
-        "0 ●AgentA did attacked ■AgentB with 1 mil (5 damage, 1 of its own fell)",
-        "0 ●AgentA did 1 attack on others",
-        "0 ■AgentB did nothing",
-    ]
-
-
 @pytest.mark.usefixtures("broken_word")
 def test_the_diary_of_one_has_what_others_wrote_and_did_to_it_but_not_their_thoughts(cli: Cli) -> None:
     unreadable = "its orders were not read: the answer holds no JSON object that can be read"
