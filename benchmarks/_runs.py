@@ -37,11 +37,7 @@ def serving(command: Sequence[str]) -> Iterator[str]:
 
 
 def play(
-    home: Store,
-    agents: int,
-    turns: int,
-    policy: str,
-    on_turn: Callable[[TurnState], None] = lambda _: None,
+    home: Store, agents: int, turns: int, policy: str, on_turn: Callable[[TurnState], None] = lambda _: None
 ) -> Run:
     """Play a run of mining to its end, and return it."""
     models = f"policy:{policy}"

@@ -89,13 +89,7 @@ class PinOutcome:
 
 
 def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
-    store: Store,
-    run: Run,
-    turns: tuple[int, int],
-    folder: Path,
-    *,
-    prompts: bool,
-    values: Mapping[str, Any],
+    store: Store, run: Run, turns: tuple[int, int], folder: Path, *, prompts: bool, values: Mapping[str, Any]
 ) -> TurnsPin:
     """Return the turns from the first to the last one of two as a file in `folder` will hold them.
 

@@ -24,11 +24,14 @@ from hobbes.prove.record_difference import shortened
 from hobbes.show.trace import REASONING_SOURCES, Card, FullTurn, counts
 from hobbes.store.recorded_run import Run
 
-NOTES = ("previous_turn_summary", "history_summary", "notes", "keeps_word_report", "aggressor_report")
-"""What an agent notes to itself, by the fields of its memory."""
-
-RATINGS = ("who keeps its word, from 1 to 10", "who is aggressive, from 1 to 10")
-"""What the last two of them are about."""
+NOTES: Mapping[str, str] = {
+    "previous_turn_summary": "",  # about a turn, which the caller names
+    "history_summary": "about all turns",
+    "notes": "notes",
+    "keeps_word_report": "who keeps its word, from 1 to 10",
+    "aggressor_report": "who is aggressive, from 1 to 10",
+}
+"""What an agent notes to itself: the fields of its memory, and what each is about."""
 
 EVERYBODY = "all"
 """Stands for all agents: as the addressee of a message, and as whose diary is shown."""
@@ -89,10 +92,9 @@ def narrative_of(run: Run, full: FullTurn | None, card: Card) -> Narrative:
 
 def _noted(memory: Mapping[str, Any], summary: str) -> list[Noted]:
     """Return what an agent noted to itself; `summary` says what its summary of a turn is about."""
-    words = (summary, "about all turns", "notes", *RATINGS)
     return [
-        (about, text if isinstance(text, str) else counts(text))
-        for name, about in zip(NOTES, words, strict=True)
+        (about or summary, text if isinstance(text, str) else counts(text))
+        for name, about in NOTES.items()
         if (text := memory[name])
     ]
 
