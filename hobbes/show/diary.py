@@ -5,7 +5,6 @@ An observer has none: what it answered is told with the requests of agents.
 `/RUN/diary` of `hobbes view`, and `hobbes trace RUN AGENT`.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, groupby
@@ -23,6 +22,7 @@ from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
+from hobbes.show.addresses import number_in
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.trace import check_names, named_in
 from hobbes.store.home import Store
@@ -296,11 +296,8 @@ class DiaryQuery:
 
 def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQuery:
     """Return what an address asks for; raise UsageError if a part of it is wrong."""
-    first = str(at.get("first", "0"))
-    if not re.fullmatch("[0-9]{1,15}", first):
-        raise UsageError("`first` in the address is not the number of a turn")
     agent, other, event = (str(at.get(name, "")) for name in ("agent", "other", "event"))
-    query = DiaryQuery(agent, other, event, int(first))
+    query = DiaryQuery(agent, other, event, number_in(at, "first"))
     chosen(run, names, [name for name in (query.agent, query.other) if name])
     check_event(run, query.event, "`event` in the address")
     if query.other and query.other == query.agent:

@@ -9,7 +9,7 @@ from rich.text import Text
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.errors import UsageError
-from hobbes.show.run_list import number_in
+from hobbes.show.addresses import number_in
 from hobbes.show.terminal import OUT, next_step, plain
 from hobbes.store.home import Store
 from hobbes.store.text_index import KINDS, Filters, Found, Hit, find_texts

@@ -292,10 +292,10 @@ REASONING_SOURCES: Mapping[str, str] = {
 """What people are told of where a reasoning comes from."""
 
 
-def beginning(text: str, most: int = MAX_SHOWN) -> str:
+def beginning(text: str) -> str:
     """Return a text for people: all of it, or its first characters and how many more there are."""
-    more = len(text) - most
-    return text if more <= 0 else f"{text[:most]}\n… and {more:,} more characters; --json prints all"
+    more = len(text) - MAX_SHOWN
+    return text if more <= 0 else f"{text[:MAX_SHOWN]}\n… and {more:,} more characters; --json prints all"
 
 
 def for_people(card: Card) -> Card:

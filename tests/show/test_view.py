@@ -112,7 +112,7 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
             "`event` in the address: mining has no 'x'; choose from: raid, capture, claim, ",
         ),
         ("/compare?a=last", "choose a first and a second run"),
-        ("/last/diary?first=-1", "`first` in the address is not the number of a turn"),
+        ("/last/diary?first=-1", "`first` in the address is not a number from 0"),
         ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
         ("/search?q=mine&kind=x' or 1=1", "there is no kind"),
         ("/search?q=mine&first=-1", "`first` in the address is not a number from 0"),
