@@ -326,7 +326,7 @@ Runs: TypeAlias = Callable[[Judged, int | None], list[BegunCell]]
 
 
 def runs_compared(report: Report) -> Runs:
-    """Return what returns the runs of a comparison. Of several wordings, they are those with the first."""
+    """Return a function that finds the runs of a comparison; of several wordings, those with the first."""
     played: dict[tuple[str, int | None], BegunCell] = {(one.arm, one.seed): one for one in report.cells}
 
     def runs(judged: Judged, seed: int | None) -> list[BegunCell]:

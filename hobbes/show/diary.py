@@ -48,10 +48,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """What an agent had last written to another one, or to all, before that one could know of its deed.
-
-    `last` is None if there was nothing.
-    """
+    """An agent `to` whom a deed was done, and the last message before that turn to it or to all, if any."""
 
     to: str
     last: Message | None
@@ -312,11 +309,11 @@ def events_of(run: Run) -> list[str]:
     return [*run.world.telling.event_names, FAILED, REJECTED, CORRECTED]
 
 
-def check_event(run: Run, event: str, named: str) -> None:
-    """Raise UsageError for an event that no entry of a run can have; it is `named` as people do it."""
+def check_event(run: Run, event: str, option: str) -> None:
+    """Raise UsageError for an event that no entry of a run can have; `option` is where it was given."""
     if event and run.world.telling.events and event not in (there := events_of(run)):
         near = did_you_mean(event, there, f"choose from: {', '.join(there)}")
-        raise UsageError(f"{named}: {run.world.name} has no {event!r}{near}")
+        raise UsageError(f"{option}: {run.world.name} has no {event!r}{near}")
 
 
 def diary_page(store: Store, run: Run, query: DiaryQuery) -> dict[str, Any]:

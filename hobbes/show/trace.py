@@ -71,7 +71,7 @@ class Headline(NamedTuple):
 
     @property
     def went_wrong(self) -> list[tuple[str, int, str]]:
-        """The mark of what went wrong, how often, and that in words; no corrections are not worth a word."""
+        """The mark of what went wrong, how often, and that in words; corrections only if there are any."""
         failed, share = self.failures["total"], percent(self.failures["share"])
         parts = [
             ("failed call", failed, f"{counted(failed, 'failed call')} ({share})"),
@@ -109,7 +109,7 @@ def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None
 
 
 def named_in(event: Mapping[str, Any], names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield whom an event, or what it says, names besides its agent, each behind the field that names it."""
+    """Yield the others whom an event, or its facts alone, names: the field, and the name in it."""
     for role, other in event.items():
         if isinstance(other, str) and other in names and role not in {"type", "agent"}:
             yield role, other
