@@ -6,10 +6,12 @@ from typing import Any
 from hobbes.errors import UsageError
 
 
-def number_in(at: Mapping[str, Any], name: str) -> int:
-    """Return a number from 0 that an address asks for, 0 if it does not say. Raise UsageError."""
+def number_in(at: Mapping[str, Any], name: str) -> int | None:
+    """Return a number that an address asks for, None if it asks for none; UsageError for any but from 0."""
+    if name not in at:
+        return None
     try:
-        number = int(at.get(name, 0))
+        number = int(at[name])
     except ValueError:
         number = -1
     if not 0 <= number < 2**31:

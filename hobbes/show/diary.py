@@ -294,7 +294,7 @@ class DiaryQuery:
 def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQuery:
     """Return what an address asks for; raise UsageError if a part of it is wrong."""
     agent, other, event = (str(at.get(name, "")) for name in ("agent", "other", "event"))
-    query = DiaryQuery(agent, other, event, number_in(at, "first"))
+    query = DiaryQuery(agent, other, event, number_in(at, "first") or 0)
     chosen(run, names, [name for name in (query.agent, query.other) if name])
     check_event(run, query.event, "`event` in the address")
     if query.other and query.other == query.agent:

@@ -59,7 +59,7 @@ def page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
 
     What is wrong with these is shown beside them.
     """
-    where, first = str(at.get("where", "")), number_in(at, "first")
+    where, first = str(at.get("where", "")), number_in(at, "first") or 0
     conditions = tuple(condition.strip() for condition in BETWEEN.split(where) if condition.strip())
     selection = Selection(conditions, str(at.get("sort", "")).strip())
     try:
