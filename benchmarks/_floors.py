@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
@@ -23,15 +23,6 @@ SIZE, STAMINA, KINDS = 10, 10, ("claim", "raid", "defend", "mine")
 
 Moves = Mapping[int, list[tuple[str, int]]]
 """The moves of each agent: what it does, and on which plot."""
-
-Plot: TypeAlias = tuple[int, int]
-"""A plot as row and column."""
-
-Answers: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""The answer of each agent."""
-
-Outcome: TypeAlias = tuple[dict[Plot, str | None], dict[str, int], list[dict[str, Any]], list[dict[str, Any]]]
-"""The owners after a round, the gold that was mined, the events, and what was refused."""
 
 
 class Board(TypedDict):
@@ -79,63 +70,6 @@ def played(here: Board, moves: Moves, rng: random.Random) -> Board:
         if len(by) > defence.get(plot, 0):
             owner[plot] = rng.choice(by)
     return {"turn": here["turn"] + 1, "owner": owner, "gold": gold}
-
-
-def check_answers(owner: Mapping[Plot, str | None], answers: Answers, rng: random.Random) -> Outcome:
-    """Return owners, gold, events and refusals of a round: the answers of hobbes, checked in plain Python."""
-    orders: dict[str, dict[Plot, list[tuple[str, int]]]] = {kind: {} for kind in KINDS}
-    refused: list[dict[str, Any]] = []
-    for agent, answer in answers.items():
-        left, seen = STAMINA, set()
-        for kind, said in spoken(answer):
-            cell, cost = (said["cell"], said["s"]) if kind == "mine" else (said, 1)
-            plot = (cell[0], cell[1])
-            holder = owner.get(plot, "")
-            if kind == "claim":
-                legal = holder is None
-            elif kind == "raid":
-                legal = holder not in (None, "", agent)
-            else:
-                legal = holder == agent
-            if not legal or (kind, plot) in seen or cost > left:
-                refused.append({"agent": agent, "kind": kind, "said": said})
-                continue
-            seen.add((kind, plot))
-            left -= cost
-            orders[kind].setdefault(plot, []).append((agent, cost))
-    after, gold = dict(owner), dict.fromkeys(answers, 0)
-    events: list[dict[str, Any]] = []
-    for kind in ("claim", "raid"):
-        for plot, by in sorted(orders[kind].items()):
-            defended = kind == "raid" and plot in orders["defend"]
-            winner = None if defended else rng.choice(by)[0]
-            after[plot] = winner or after[plot]
-            events += [
-                {"type": kind, "agent": agent, "plot": list(plot), "won": agent == winner} for agent, _ in by
-            ]
-    for plot, by in sorted(orders["defend"].items()):
-        events.append({"type": "defend", "agent": by[0][0], "plot": list(plot), "points": len(by)})
-    for plot, ((agent, cost),) in sorted(orders["mine"].items()):
-        mined = cost if after[plot] == agent else 0
-        gold[agent] += mined
-        events.append({"type": "mine", "agent": agent, "plot": list(plot), "gold": mined})
-    return after, gold, events, refused
-
-
-def spoken(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the kind and the element of each action in an answer."""
-    for step in answer.get("plan", ()):
-        yield from step.items()
-    for kind in KINDS:
-        for element in answer.get(kind, ()):
-            yield kind, element
-
-
-def checked_rounds(rounds: Iterable[tuple[Mapping[Plot, str | None], Answers]]) -> Iterator[Outcome]:
-    """Yield what each round comes to, from the owners of the plots at its start and the answers."""
-    rng = random.Random(1)  # noqa: S311  no secrets
-    for owner, answers in rounds:
-        yield check_answers(owner, answers, rng)
 
 
 def linked(digest: str, here: Board, moves: Moves) -> str:

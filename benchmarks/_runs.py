@@ -1,7 +1,10 @@
 """Runs to be measured, and processes of their own to measure them in."""
 
-from collections.abc import Callable
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
@@ -22,12 +25,19 @@ def apart(measured: Callable[..., T], *arguments: object) -> T:
         return process.submit(measured, *arguments).result()
 
 
+@contextmanager
+def serving(command: Sequence[str]) -> Iterator[str]:
+    """Run the command of a server in another process, and yield the URL that it prints."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None  # noqa: S101  it is a pipe
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.send_signal(signal.SIGINT)
+
+
 def play(
-    home: Store,
-    agents: int,
-    turns: int,
-    policy: str,
-    on_turn: Callable[[TurnState], None] = lambda _: None,
+    home: Store, agents: int, turns: int, policy: str, on_turn: Callable[[TurnState], None] = lambda _: None
 ) -> Run:
     """Play a run of mining to its end, and return it."""
     models = f"policy:{policy}"

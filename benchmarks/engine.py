@@ -1,21 +1,16 @@
 """How fast the engine alone is: no model, no graph, no database.
 
-`python -m benchmarks.engine [POLICY …]` plays the default mining board with 20 agents. For each named
-scripted policy, or for all, it prints two speeds in rounds per second:
+The default mining board is played with 20 agents. Of a scripted policy, two speeds are measured in rounds per
+second:
 
 - rules: validate and resolve, with answers made before;
 - whole: observe, policy, validate and resolve, with the record of each round and the chain of digests.
-
-A profile of the last policy follows.
 """
 
-import cProfile
-import pstats
-import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from benchmarks._floors import checked_rounds, plain_rounds, rounds_per_second
+from benchmarks._floors import plain_rounds, rounds_per_second
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.chance import RngStream
 from hobbes.engine.digest import first_digest, link
@@ -31,9 +26,6 @@ AGENTS = 20
 ROUNDS = 100
 REPEATS = 10
 """Of each round, the best of these repeats counts: the others were disturbed by something else."""
-
-LINES = 15
-"""How many lines of the profile are printed."""
 
 REACH = 0.2
 """The share of the plain floor's speed that is aimed at, with the moves given."""
@@ -58,26 +50,22 @@ def measure() -> list[tuple[str, str, str]]:
     ]
     for name in ("random", MINING.policies.default):
         policy = MINING.policies.by_name[name]
-        rules, whole, recorded = _speeds(policy)
+        rules, whole = _speeds(policy)
         rows += [
             (f"  {name}: validate and resolve", f"{rules:,.0f}", ""),
             ("    share of the floor", f"{rules / given:.2f}", f">= {REACH}"),
-            ("    floor: plain rules, the same answers checked and recorded", f"{recorded:,.0f}", ""),
-            ("    share of that floor", f"{rules / recorded:.2f}", ""),
             (f"  {name}: views, decisions, rules, record, chain", f"{whole:,.0f}", ""),
             ("    share of the floor", f"{whole / chosen:.2f}", f">= {REACH_WHOLE}"),
         ]
     return rows
 
 
-def _speeds(policy: Policy) -> tuple[float, float, float]:
-    """Return the rounds per second of the rules alone, of whole rounds, and of plain rules with a record."""
+def _speeds(policy: Policy) -> tuple[float, float]:
+    """Return the rounds per second of the rules alone, and of whole rounds."""
     rounds = list(played(policy))
-    given = [(state.owner, answers) for state, answers in rounds]
     return (
         rounds_per_second(partial(_replayed, rounds), REPEATS),
         rounds_per_second(partial(played, policy), REPEATS),
-        rounds_per_second(partial(checked_rounds, given), REPEATS),
     )
 
 
@@ -86,20 +74,6 @@ def _parsed(answers: Answers) -> dict[str, ParsedAnswer]:
     return {
         agent: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, dict(answer)) for agent, answer in answers.items()
     }
-
-
-def main() -> None:
-    """Measure the policies named on the command line, or all, and print a table and a profile."""
-    names = sys.argv[1:] or list(MINING.policies.by_name)
-    print(f"mining, {AGENTS} agents, {ROUNDS} rounds, best of {REPEATS}: rounds per second")
-    print(f"{'':20}{'rules':>10}{'whole':>10}")
-    for name in names:
-        rules, whole, _ = _speeds(MINING.policies.by_name[name])
-        print(f"{name:20}{rules:>10,.0f}{whole:>10,.0f}")
-    print(f"\n{names[-1]}, whole")
-    with cProfile.Profile() as profile:
-        list(played(MINING.policies.by_name[names[-1]]))
-    pstats.Stats(profile).sort_stats("tottime").print_stats(LINES)
 
 
 def played(policy: Policy) -> Iterator[tuple[State, Answers]]:
@@ -124,7 +98,3 @@ def _replayed(rounds: list[tuple[State, Answers]]) -> Iterator[State]:
     for state, answers in rounds:
         intents = {agent: MINING.validate(state, agent, answer).intent for agent, answer in answers.items()}
         yield MINING.resolve(state, intents).state
-
-
-if __name__ == "__main__":
-    main()

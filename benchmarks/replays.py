@@ -5,9 +5,8 @@ import time
 from pathlib import Path
 
 from benchmarks._floors import rows_per_second
+from benchmarks._runs import play
 from hobbes.loop import play_out
-from hobbes.play.playthrough import go_on
-from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import replay_run
 from hobbes.store.home import open_store
 
@@ -17,9 +16,7 @@ AGENTS, TURNS, REPEATS = 20, 100, 3
 def measure() -> list[tuple[str, str, str]]:
     """Return the rows of the table: calls per second of a replay, and rows per second of SQLite."""
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as home:
-        run = begin(home, RunOptions("mining", agents=AGENTS, values={"rounds": TURNS}))
-        play_out(go_on(home, run, lambda _: None))
-        run = home.runs.find(run.id)
+        run = play(home, AGENTS, TURNS, "guided")
         seconds = []
         for _ in range(REPEATS):
             began = time.perf_counter()

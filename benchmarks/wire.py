@@ -1,24 +1,23 @@
 """What a run costs over HTTP: its wall-clock time divided by the ideal, in which only the model takes time.
 
 The stand-in server runs in another process and delays each answer. For comparison, the same prompts are sent
-by the same client in a bare loop, without graph and database, and by httpx2 alone. These show what the client
-and the machine cost anyway. A further row is about many games at once.
+by the same client in a bare loop, without graph and database, and by openai's client alone. These show what
+the client and the machine cost anyway. A further row is about many games at once.
 """
 
 import asyncio
-import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
 import httpx2
 import openai
 
+from benchmarks._runs import serving
 from hobbes.loop import play_out
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
@@ -48,7 +47,7 @@ Prompts: TypeAlias = list[dict[str, Prompt]]
 
 
 def measure() -> list[tuple[str, str, str]]:
-    """Return the rows of the table: wall over ideal of a run, of the bare loop and of raw HTTP."""
+    """Return the rows of the table: wall over ideal of a run, of the bare loop, and of openai's client."""
     with served(DELAY) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
         rows = [row for agents in REACH for row in _rows(url, agents)]
     with served(GAME_DELAY) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
@@ -94,32 +93,23 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
                 _run(home, agents)[1],
                 timed(lambda: _bare(run, prompts)),
                 timed(lambda: _posted(url, prompts)),
-                timed(lambda: _raw(url, prompts)),
             )
             for _ in range(REPEATS)
         ]
     cost = min(_processor_ms(run, prompts) for _ in range(REPEATS))
-    whole, bare, posted, raw = (min(seconds) / IDEAL for seconds in zip(*repeats, strict=True))
+    whole, bare, posted = (min(seconds) / IDEAL for seconds in zip(*repeats, strict=True))
     load = f"{agents} agents x {TURNS} turns at {DELAY * 1000:.0f} ms a call"
     return [
         (f"wall over ideal over HTTP, all recorded: {load}", f"{whole:.2f}", f"<= {REACH[agents]:.2f}"),
         ("  the same player in a bare loop, neither graph nor record", f"{bare:.2f}", ""),
         ("  processor time a call of that player, ms", f"{cost:.2f}", ""),
         ("  floor: openai's client.post on aiohttp", f"{posted:.2f}", ""),
-        ("  floor: httpx2 alone", f"{raw:.2f}", ""),
     ]
 
 
-@contextmanager
-def served(delay: float, hobbes: Path = HOBBES) -> Iterator[str]:
+def served(delay: float, hobbes: Path = HOBBES) -> AbstractContextManager[str]:
     """Run the stand-in server in another process, with this delay, and yield its base URL."""
-    command = [str(hobbes), "serve", "--port", "0", "--delay", str(delay)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
-        assert server.stdout is not None  # noqa: S101  it is a pipe
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.terminate()
+    return serving([str(hobbes), "serve", "--port", "0", "--delay", str(delay)])
 
 
 @contextmanager
@@ -171,15 +161,6 @@ async def _posted(url: str, prompts: Prompts) -> None:
                     client.post("/chat/completions", cast_to=httpx2.Response, body=_body(prompt))
                     for prompt in asked.values()
                 )
-            )
-
-
-async def _raw(url: str, prompts: Prompts) -> None:
-    """Send the prompts turn by turn with httpx2 alone."""
-    async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
-        for asked in prompts:
-            await asyncio.gather(
-                *(client.post("/chat/completions", json=_body(prompt)) for prompt in asked.values())
             )
 
 

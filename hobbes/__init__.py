@@ -7,11 +7,11 @@ docs/python.md has examples. Whatever is not there (a home, a run, a turn, an ag
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hobbes.errors import HobbesError, MissingError
 from hobbes.links import missing_links
 
 if TYPE_CHECKING:
     from hobbes.api import AgentTurn, Home, Run, Turn, aplay, graph, open, play  # noqa: A004  as in gzip.open
-    from hobbes.errors import HobbesError, MissingError
     from hobbes.nodes.journal import Prompt
 
 __all__ = [
@@ -29,14 +29,6 @@ __all__ = [
     "play",
 ]
 
-MODULES = {
-    "HobbesError": "hobbes.errors",
-    "MissingError": "hobbes.errors",
-    "Prompt": "hobbes.nodes.journal",
-}
-"""The modules of the names that are not in hobbes.api."""
-
-
 # Importing a package makes it an attribute of ours, once: from here on, `hobbes.play` is the function.
 import_module("hobbes.play")
 del globals()["play"]
@@ -52,7 +44,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if problem := missing_links():
         raise ImportError(problem)
-    return getattr(import_module(MODULES.get(name, "hobbes.api")), name)
+    return getattr(import_module("hobbes.api"), name)
 
 
 def __dir__() -> list[str]:

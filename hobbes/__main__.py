@@ -23,10 +23,7 @@ def main() -> None:
 
 
 def _leave(code: str | int | None) -> None:
-    """End this process, without waiting for threads that a person's own code has left behind.
-
-    If there are any, the next command removes the temporary files of this one, as after a kill.
-    """
+    """End this process, without waiting for threads that a person's own code has left behind."""
     if threading.active_count() == 1:
         sys.exit(code)
     sys.stdout.flush()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
-from typer.main import get_command
 
 from hobbes.commands import (
     change,
@@ -130,20 +129,6 @@ def _complain_of_arguments(error: typer.TyperException) -> None:
         typer.echo(message, err=True)
         return
     stop = "" if message.endswith((".", "?")) else "."
-    _complain(UsageError(f"{message}{stop} See `{_command_of(error)} --help`"))
-
-
-def _command_of(error: typer.TyperException) -> str:
-    """Return the command whose arguments are wrong. Typer does not say it of an option without a value."""
-    context = getattr(error, "ctx", None)
-    if context:
-        return str(context.command_path)
-    command, path = get_command(app), ["hobbes"]
-    for word in sys.argv[1:]:
-        commands = getattr(command, "commands", {})
-        name = word if word in commands else getattr(command, "default", None)  # that a group leaves out
-        if name is None:
-            break
-        command = commands[name]
-        path.append(name)
-    return " ".join(path)
+    context = getattr(error, "ctx", None)  # typer has none for an option without a value
+    command = context.command_path if context else "hobbes"
+    _complain(UsageError(f"{message}{stop} See `{command} --help`"))

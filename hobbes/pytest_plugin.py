@@ -79,11 +79,11 @@ def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
     from hobbes.prove.pins import FrequencyPin, read_pin
 
     try:
-        file = read_pin(path, FrequencyPin)
-        if has_other_prompts(file, path.parent):
+        pin = read_pin(path, FrequencyPin)
+        if has_other_prompts(pin, path.parent):
             line = f"{_shown(path)} has answers to another prompt than today's; ask a probe, and make it anew"
             request.node.user_properties.append((TOLD, line))
-        return judge(file)
+        return judge(pin)
     except HobbesError as error:
         return [str(error)]
 

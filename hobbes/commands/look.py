@@ -100,7 +100,6 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     Example: hobbes trace last 3 miner-01
     """
     from hobbes.show import trace_text
-    from hobbes.show.terminal import print_json
     from hobbes.store.policy_games import with_turns
 
     turn, agents = _turn_and_agents(words or [])
@@ -111,17 +110,13 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     with options.open_home(home) as store, store.as_of_now():
         stored = with_turns(store, store.runs.find(run))
         if turn is not None and agents:
-            shown = trace_text.trace_card(store, stored, turn, *agents, raw=raw)
+            trace_text.trace_card(store, stored, turn, *agents, raw=raw, as_json=as_json)
         elif turn is not None:
-            shown = trace_text.trace_turn(store, stored, turn)
+            trace_text.trace_turn(store, stored, turn, as_json=as_json)
         elif agents or event is not None:
-            shown = trace_text.trace_diary(store, stored, agents, event)
+            trace_text.trace_diary(store, stored, agents, event, as_json=as_json)
         else:
-            shown = trace_text.trace_run(store, stored, raw=raw)
-        if as_json:
-            print_json(shown.document())
-        else:
-            shown.show()
+            trace_text.trace_run(store, stored, raw=raw, as_json=as_json)
 
 
 def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:

@@ -105,10 +105,8 @@ def find_world(name: str) -> "AnyWorld":
 
 def parse_setting(text: str) -> tuple[str, Any]:
     """Return key and value of `key=value`, where the value is JSON or else text, or of `key=@FILE.json`."""
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise UsageError(f"--set {text!r}: write key=value, or key=@FILE.json")
-    if value.startswith("@"):
+    key, _, value = text.partition("=")
+    if key and value.startswith("@"):
         return key, read_json(Path(value[1:]))
     try:
         return key_and_value(text)

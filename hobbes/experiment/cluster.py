@@ -35,7 +35,6 @@ from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import is_pure
 from hobbes.store.recorded_run import HOBBES, Run
 from hobbes.store.reported import keep_figures
-from hobbes.temporary import temporary
 
 OBJECTS = 128 * 2**20
 """Bytes of memory for the runs that come back, on a cluster of this machine; Ray writes more to the disk."""
@@ -156,7 +155,7 @@ def _share(budget: Budget, tasks: int) -> Caps:
 
 
 def _batch(store: Store, runs: Sequence[Run], ways: Ways, tasks: int) -> Batch:
-    with tempfile.TemporaryDirectory(dir=temporary()) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         with open_store(Path(folder)) as target:
             for one in dict.fromkeys(one for run in runs for one in _with_parents(store, run.id)):
                 copy_run(store, target, one)
@@ -216,7 +215,7 @@ def _take_in(store: Store, runs: Sequence[Run], rows: bytes) -> None:
     """Copy the runs of a batch from the run database that came back, if there is one."""
     if not rows:
         return
-    with tempfile.TemporaryDirectory(dir=temporary()) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / RUNS).write_bytes(rows)
         with open_store(Path(folder)) as source:
             for run in runs:

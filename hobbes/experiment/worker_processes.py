@@ -12,7 +12,6 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from hobbes.errors import HobbesError
-from hobbes.temporary import temporary
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -28,7 +27,6 @@ def get_ready() -> None:
 
     It and its forks do not hear Ctrl-C, which is for this process: it ends the others.
     """
-    temporary()  # where its socket will be
     CONTEXT.set_forkserver_preload([GAMES])
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -110,8 +110,8 @@ class ProbeAdapter:
         if is_new and (why := write_candidate(asked.baseline, advice, Path(prompts))):
             StdOutLogger().log(f"refused: {why}")
             return EvaluationBatch(outputs, [-math.inf] * len(batch))
-        column, told = self._told(prompts, {*batch})
-        seen = [self._seen(number, told.cell(number, column)) for number in batch]
+        column, result = self._ask_missing(prompts, {*batch})
+        seen = [self._value_of(number, result.cell(number, column)) for number in batch]
         if not is_new and all(value is None for value, _ in seen):
             raise UsageError(f"goal: {asked.file.measure} is undefined in single turns; choose another one")
         scores = [asked.file.sign * (value or 0.0) for value, _ in seen]
@@ -146,7 +146,7 @@ class ProbeAdapter:
         self._failure = (reply.error or str(reply.failure)) if reply.failure else ""
         return reply.text
 
-    def _told(self, prompts: str, numbers: Collection[int]) -> tuple[str, ProbeResult]:
+    def _ask_missing(self, prompts: str, numbers: Collection[int]) -> tuple[str, ProbeResult]:
         """Ask what is missing of a candidate in these situations; return its column, and the probe."""
         store, asked, models = self._store, self._asked, {*self._asked.baseline.models.values()}
         probe = ProbeFile(
@@ -163,7 +163,7 @@ class ProbeAdapter:
         play_out(Asker(store, part, kept_calls(store, planned), NO_CAPS).ask_all(lambda: None))
         return column, read_probe(store, asked.file.name)
 
-    def _seen(self, number: int, cell: CellAnswers) -> tuple[float | None, dict[str, Any]]:
+    def _value_of(self, number: int, cell: CellAnswers) -> tuple[float | None, dict[str, Any]]:
         """Return the mean value of the answers to a situation, and what the proposer reads about them."""
         at, measure = self._asked.situations[number - 1], self._asked.file.measure
         run = self._store.runs.find(at.run)

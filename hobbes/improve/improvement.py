@@ -166,8 +166,8 @@ def decide(store: Store, path: Path, asked: Improvement, advice: str, watched: W
     return games
 
 
-def is_accepted(found: Report | None) -> bool:
+def is_accepted(games: Report | None) -> bool:
     """Return whether games accept the candidate: all that was planned holds, not by failed calls."""
-    return found is not None and all(
-        one.verdict() == "supported" and not found.may_be_failures(one.judged) for one in found.hypotheses
+    return games is not None and all(
+        one.verdict() == "supported" and not games.may_be_failures(one.judged) for one in games.hypotheses
     )

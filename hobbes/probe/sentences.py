@@ -64,8 +64,8 @@ def difference_in_words(one: Difference) -> str:
         others = f"it is not shown: the 95% interval is {within}"
     return (
         f"{one.column}: {one.act} in {one.now:.0%} of the answers, against {one.before:.0%} in the "
-        f"column {one.against}: {points(difference.mean)} points in these situations (p {p}, Holm). For other "
-        f"situations of this kind, {others}."
+        f"column {one.against}: {points(difference.mean)} points in these situations (p {p}, Holm). For "
+        f"other situations of this kind, {others}."
     )
 
 

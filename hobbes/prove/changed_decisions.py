@@ -3,7 +3,7 @@
 Each turn starts from its recorded state, so a change of one turn is not reported again in all later ones.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hobbes.engine.record import canonical
@@ -15,9 +15,6 @@ from hobbes.store.history import memories_before, state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
-
-EFFECTS = ("state", "events", "draws")
-"""The parts of a record that say what a turn led to."""
 
 
 class Changed(NamedTuple):
@@ -58,10 +55,14 @@ def reread(store: Store, run: Run) -> Reread:
                 f"run {run.label}, turn {turn.turn} cannot be read by the current code: "
                 f"{type(error).__name__} {error}"
             ) from error
-        changed = list(_changed_decisions(turn, now))
+        agents = sorted({*turn.record.intents, *now.intents, OBSERVER})
+        forms = ((agent, decision(turn.record, agent), decision(now, agent)) for agent in agents)
+        changed = [one for form in forms if (one := Changed(turn.turn, *form)).parts]
         decisions += changed
         then, today = turn.record.to_json(), now.to_json()
-        if not changed and any(canonical(then[part]) != canonical(today[part]) for part in EFFECTS):
+        if not changed and any(
+            canonical(then[part]) != canonical(today[part]) for part in ("state", "events", "draws")
+        ):
             effects.append(turn.turn)
     return Reread(decisions, effects)
 
@@ -74,13 +75,6 @@ def _record_now(store: Store, run: Run, turn: LoggedTurn) -> TurnRecord:
     answers = {agent: counted_answer(world, state, agent, attempts[agent]) for agent in world.actors(state)}
     ruling = counted_answer(world, state, OBSERVER, attempts[OBSERVER]) if OBSERVER in attempts else None
     return play_turn(world, state, memories, answers, ruling).record
-
-
-def _changed_decisions(turn: LoggedTurn, now: TurnRecord) -> Iterator[Changed]:
-    for agent in sorted({*turn.record.intents, *now.intents, OBSERVER}):
-        one = Changed(turn.turn, agent, decision(turn.record, agent), decision(now, agent))
-        if one.parts:
-            yield one
 
 
 def decision(record: TurnRecord, agent: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 The file holds, for each situation of an agent, what the agent was in and the answers that it gave. They are
 judged by today's reading and rules, without a network. If the prompt is not the one that they were given to,
-that is told.
+the summary of pytest says so.
 """
 
 import re
@@ -21,7 +21,7 @@ from hobbes.play.render import PromptQuestion, TurnStart
 from hobbes.probe.probe_plan import Column, place
 from hobbes.probe.situations import Situation
 from hobbes.probe.table import ProbeResult
-from hobbes.prove.pins import FrequencyPin, GivenAnswer, PinnedSituation, kept_variant, variant_kept
+from hobbes.prove.pins import FrequencyPin, GivenAnswer, PinnedSituation, relative_variant, resolved_variant
 from hobbes.store.home import Store
 
 EXPECTED = re.compile(
@@ -59,34 +59,34 @@ def expectation(text: str) -> Expectation:
 
 
 def pin_frequency(
-    store: Store, told: ProbeResult, column: str, expect: Expectation, folder: Path
+    store: Store, result: ProbeResult, column: str, expect: Expectation, folder: Path
 ) -> FrequencyPin:
     """Return the file of a test in `folder`: the first answers of a column to the situations of an agent.
 
     Raise UsageError if there are too few answers, or if they are not as expected.
     """
     situations = []
-    for number, situation in enumerate(told.situations, start=1):
+    for number, situation in enumerate(result.situations, start=1):
         if situation.agent != expect.agent:
             continue
-        answers = told.cell(number, column).answers[: expect.of]
+        answers = result.cell(number, column).answers[: expect.of]
         if len(answers) < expect.of:
             raise UsageError(
                 f"situation {number} has {counted(len(answers), 'answer')}; ask more with --times {expect.of}"
             )
         calls = [one.call for one in answers]
-        situations.append(_situation(store, situation, told.column(column), calls, folder))
+        situations.append(_situation(store, situation, result.column(column), calls, folder))
     if not situations:
-        raise UsageError(f"--expect: probe {told.name} has no situation of {expect.agent!r}")
-    made = FrequencyPin(
-        about=f"{expect}. Answers of the column {column} of the probe {told.name}.",
-        world=told.world.name,
+        raise UsageError(f"--expect: probe {result.name} has no situation of {expect.agent!r}")
+    pin = FrequencyPin(
+        about=f"{expect}. Answers of the column {column} of the probe {result.name}.",
+        world=result.world.name,
         expect=str(expect),
         situations=situations,
     )
-    if problems := judge(made):
+    if problems := judge(pin):
         raise UsageError(f"the recorded answers are not as expected: {problems[0]}")
-    return made
+    return pin
 
 
 def _situation(
@@ -103,7 +103,7 @@ def _situation(
         settings=at.setting.config.model_dump(mode="json"),
         state=at.way.world.state.to_json(at.state),
         memories={agent: dict(memory.to_json()) for agent, memory in at.memories.items()},
-        prompts=kept_variant(folder, column.prompts or at.way.prompts.variant),
+        prompts=relative_variant(folder, column.prompts or at.way.prompts.variant),
         lang=column.lang or at.way.prompts.lang,
         player=at.spec,
         models={at.spec: models[at.spec]} if at.spec in models else {},
@@ -113,14 +113,14 @@ def _situation(
     )
 
 
-def judge(file: FrequencyPin) -> list[str]:
+def judge(pin: FrequencyPin) -> list[str]:
     """Return what is not as expected, in a sentence for each situation.
 
     A failed call neither has an act nor lacks one.
     """
-    expect, problems = expectation(file.expect), []
-    for one in file.situations:
-        world, setting, start = _begin(file, one)
+    expect, problems = expectation(pin.expect), []
+    for one in pin.situations:
+        world, setting, start = _begin(pin, one)
         fields = answer_fields(world, setting, expect.agent)
         parsed = [
             read(expect.agent, Reply(answer.text, "", failure=answer.failure, error=answer.error), fields)
@@ -143,25 +143,25 @@ def judge(file: FrequencyPin) -> list[str]:
     return problems
 
 
-def _begin(file: FrequencyPin, one: PinnedSituation) -> tuple[AnyWorld, Setting[Any], TurnStart]:
-    return file.begin(one.agents, one.seed, one.settings, one.state, one.memories)
+def _begin(pin: FrequencyPin, one: PinnedSituation) -> tuple[AnyWorld, Setting[Any], TurnStart]:
+    return pin.begin(one.agents, one.seed, one.settings, one.state, one.memories)
 
 
-def has_other_prompts(file: FrequencyPin, folder: Path) -> bool:
+def has_other_prompts(pin: FrequencyPin, folder: Path) -> bool:
     """Return whether a prompt is not the one that the answers were given to.
 
     Raise UsageError if one cannot be loaded.
     """
-    then = (Prompt("\n".join(one.system), "\n".join(one.prompt)) for one in file.situations)
     return any(
-        _prompt_now(file, one, folder) != prompt for one, prompt in zip(file.situations, then, strict=True)
+        _prompt_now(pin, one, folder) != Prompt("\n".join(one.system), "\n".join(one.prompt))
+        for one in pin.situations
     )
 
 
-def _prompt_now(file: FrequencyPin, one: PinnedSituation, folder: Path) -> Prompt:
-    agent, (world, setting, start) = expectation(file.expect).agent, _begin(file, one)
+def _prompt_now(pin: FrequencyPin, one: PinnedSituation, folder: Path) -> Prompt:
+    agent, (world, setting, start) = expectation(pin.expect).agent, _begin(pin, one)
     view = view_of(world, start.state, start.memories, agent)
-    variant = variant_kept(folder, one.prompts)
+    variant = resolved_variant(folder, one.prompts)
     question = PromptQuestion(
         world, setting, variant, one.lang, start, agent, view, player=one.player, models=one.models
     )

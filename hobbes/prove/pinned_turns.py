@@ -37,8 +37,8 @@ from hobbes.prove.pins import (
     Lines,
     TurnsPin,
     Way,
-    kept_variant,
-    variant_kept,
+    relative_variant,
+    resolved_variant,
 )
 from hobbes.prove.record_difference import first_differing_part
 from hobbes.prove.replay import DivergedError, JournalWithoutCalls, no_answer
@@ -48,8 +48,6 @@ from hobbes.store.history import memories_before, state_before, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.worlds import world_named
-
-NO_VALUES: Mapping[str, Any] = {}
 
 NAME_LENGTH = 12
 """Characters of the name of a text."""
@@ -90,17 +88,8 @@ class PinOutcome:
     """Why it could not go on; None if it did."""
 
 
-# --- write
-
-
 def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
-    store: Store,
-    run: Run,
-    turns: tuple[int, int],
-    folder: Path,
-    *,
-    prompts: bool = True,
-    values: Mapping[str, Any] = NO_VALUES,
+    store: Store, run: Run, turns: tuple[int, int], folder: Path, *, prompts: bool, values: Mapping[str, Any]
 ) -> TurnsPin:
     """Return the turns from the first to the last one of two as a file in `folder` will hold them.
 
@@ -185,7 +174,7 @@ def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:
         yield Way(
             until=until,
             settings=way.setting.config.model_dump(mode="json"),
-            prompts=kept_variant(folder, way.prompts.variant),
+            prompts=relative_variant(folder, way.prompts.variant),
             lang=way.prompts.lang,
             models=way.models,
         )
@@ -211,9 +200,6 @@ def _pinned_question(call: Call, read: Call | ParsedAnswer, texts: dict[str, Lin
         outcome=read.outcome,
         found_as=read.found_as,
     )
-
-
-# --- play
 
 
 @dataclass(frozen=True)
@@ -289,7 +275,7 @@ class _PinJournal(JournalWithoutCalls):
         played.asked.clear()
 
 
-def play_pin(pin: TurnsPin, folder: Path, *, prompts: bool = True) -> PinOutcome:
+def play_pin(pin: TurnsPin, folder: Path, *, prompts: bool) -> PinOutcome:
     """Play the turns of a file in `folder` again, with the current prompts, reading and rules.
 
     Without `prompts`, none are loaded. Raise UsageError if the turns cannot be played: the state or the
@@ -313,7 +299,7 @@ async def _play(pin: TurnsPin, folder: Path, played: PinOutcome) -> None:
     state, memories, digest = before.state, before.memories, before.digest
     for way in pin.ways:
         world, setting, start = pin.begin(pin.agents, pin.seed, way.settings, state, memories)
-        variant = variant_kept(folder, way.prompts)
+        variant = resolved_variant(folder, way.prompts)
         prompts = prompts_for(world, variant, way.lang, setting) if played.with_prompts else None
         if last is not None:
             digest = settings_link(digest, last, setting)
@@ -325,9 +311,6 @@ async def _play(pin: TurnsPin, folder: Path, played: PinOutcome) -> None:
 
 def _opened(players: _Prompter, _: TurnState) -> nullcontext[_Prompter]:
     return nullcontext(players)
-
-
-# --- compare
 
 
 def accept_changes(pin: TurnsPin, played: PinOutcome) -> TurnsPin:

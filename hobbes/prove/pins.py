@@ -221,7 +221,7 @@ def save(pin: Pin, path: Path) -> None:
         raise HobbesError(f"cannot write {path}: {error.strerror}; choose another folder") from error
 
 
-def kept_variant(folder: Path, variant: str) -> str:
+def relative_variant(folder: Path, variant: str) -> str:
     """Return prompts as a pin in a folder holds them: a path becomes one from there, where there is one."""
     if not is_path(variant):
         return variant
@@ -231,6 +231,6 @@ def kept_variant(folder: Path, variant: str) -> str:
         return variant
 
 
-def variant_kept(folder: Path, kept: str) -> str:
+def resolved_variant(folder: Path, kept: str) -> str:
     """Return the prompts that a pin in a folder holds."""
     return str(real_path(folder / kept)) if is_path(kept) else kept

@@ -25,7 +25,8 @@ class Difference(NamedTuple):
     def in_words(self) -> str:
         """Return the first line that differs: `state.gold.a: 7, not state.gold.a: 6`."""
         lines = zip_longest(self.before.splitlines(), self.now.splitlines(), fillvalue="nothing")
-        return ", not ".join(map(_short, next(pair for pair in lines if pair[0] != pair[1])))
+        pair = next(pair for pair in lines if pair[0] != pair[1])
+        return ", not ".join(shortened(line, MAX_LINE_LENGTH) for line in pair)
 
 
 def first_differing_part(
@@ -33,9 +34,8 @@ def first_differing_part(
 ) -> Difference | None:
     """Return the first part in which two records of a turn differ, or None if they are equal.
 
-    Parts with the names in `without` are not compared.
-
-    The agent is the first one for which that part differs, or empty if the part belongs to no agent.
+    Parts with the names in `without` are not compared. The agent is the first one whose part differs; it is
+    empty if the part belongs to no agent.
     """
     agents = {*left.memories, *right.memories}
     for name, part in left.parts().items():
@@ -50,8 +50,9 @@ def first_differing_part(
     return None
 
 
-def _short(line: str) -> str:
-    return line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…"
+def shortened(text: str, most: int) -> str:
+    """Return a text, or of a longer one the first so many characters."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _by_agent(part: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON

@@ -110,8 +110,7 @@ class ReplayJournal(JournalWithoutCalls):
         """Compare outcome and reading of an answer with the recorded ones."""
         if not self._reread and (call.outcome, call.found_as) != (parsed.outcome, parsed.found_as):
             then, now = (f"{one.outcome}, found as {one.found_as}" for one in (call, parsed))
-            diff = diff_of(then, now)
-            raise DivergedError(call.address.turn, call.address.agent, "reading", diff)
+            raise DivergedError(call.address.turn, call.address.agent, "reading", diff_of(then, now))
 
     def turn(self, turn: Logged) -> None:
         """Compare the record of a turn, and the calls that count in it, with the recorded ones."""

@@ -48,7 +48,11 @@ ASKED_OTHERWISE = "One was asked in words, the other as JSON: their prompts are 
 
 def compare(store: Store, a: Run, b: Run) -> Comparison:
     """Return two runs side by side; raise UsageError if they are runs of different worlds."""
-    check_same_world(a, b)
+    if a.world.name != b.world.name:
+        raise UsageError(
+            f"run {a.label} is a run of {a.world.name} and run {b.label} one of {b.world.name}; "
+            "choose two runs of the same world"
+        )
     runs = (a, b)
     measures = beside(store.figures.measures(a.id), store.figures.measures(b.id), None)
     first, counted = _read(store, a, b)
@@ -87,15 +91,6 @@ def _figures(store: Store, run: Run, counted: Mapping[str, Counter[str]]) -> dic
         "tokens": store.figures.tokens(run),
         "usd": store.figures.spent(run).usd,
     }
-
-
-def check_same_world(a: Run, b: Run) -> None:
-    """Raise UsageError if two runs are runs of different worlds."""
-    if a.world.name != b.world.name:
-        raise UsageError(
-            f"run {a.label} is a run of {a.world.name} and run {b.label} one of {b.world.name}; "
-            "choose two runs of the same world"
-        )
 
 
 def beside(one: Mapping[Any, Any], other: Mapping[Any, Any], absent: int | None) -> dict[Any, list[Any]]:

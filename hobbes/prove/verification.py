@@ -195,10 +195,8 @@ def _check_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
     """
     if turn > run.forked_at or not (run.parent and store.runs.has(run.parent)):
         return
-    for table, columns in (("turns", ("record", "digest")), ("calls", CALL_COLUMNS)):
-        names = ", ".join(column for column in columns if column != "run")
-        sql = f"select {names} from {table} where run = ? and turn = ?"  # noqa: S608  names are ours
-        ours, theirs = (set(store.connection.execute(sql, (one, turn))) for one in (run.id, run.parent))
+    for table, columns in (("turns", ("record", "digest")), ("calls", CALL_COLUMNS[1:])):
+        ours, theirs = (store.turns.rows_unchecked(table, columns, one, turn) for one in (run.id, run.parent))
         if turn < run.forked_at and ours != theirs:
             yield f"the table {table} differs from that of its parent, run {run.parent}"
         elif turn == run.forked_at and table == "calls" and ours and ours == theirs:

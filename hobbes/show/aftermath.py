@@ -1,4 +1,4 @@
-"""What followed an agent's turn: what those had thought with whom it had to do, and what came next."""
+"""What followed an agent's turn: what the others in it had thought, and what came next."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -23,9 +23,9 @@ class Aftermath(NamedTuple):
     """What followed an agent's turn; empty if it did nothing to others, nor they to it."""
 
     thoughts: Sequence[tuple[str, str]] = ()
-    """What each one on whom the agent acted, or who acted on it, thought in the turn, behind its name."""
+    """The name and the thought of each agent on whom this one acted in the turn, or who acted on it."""
     turns: Sequence[tuple[int, str]] = ()
-    """The next turns, each with what the agent and these did and wrote to each other."""
+    """The next turns, each with what this agent and those others did and wrote to each other."""
 
 
 def aftermath(store: Store, run: Run, full: FullTurn | None, agent: str) -> Aftermath:
@@ -45,7 +45,7 @@ def aftermath(store: Store, run: Run, full: FullTurn | None, agent: str) -> Afte
 
 
 def had_to_do_with(run: Run, record: TurnRecord, agent: str) -> list[str]:
-    """Return those to whom an agent did something other than to write, and those who did so to it."""
+    """Return the others on whom an agent acted in a turn, or who acted on it; to write is not to act."""
     deeds = [(one.agent, others_in(run, record, one)) for one in record.events if one.type != MESSAGE]
     acted_on = [other for one, others in deeds if one == agent for other in others]
     acted = [one for one, others in deeds if agent in others]

@@ -12,9 +12,7 @@ from hobbes.store.notes import Note, Place
 from hobbes.store.policy_games import with_turns
 
 
-def place_of(
-    store: Store, reference: str, turn: int | None = None, agent: str | None = None, event: int | None = None
-) -> Place:
+def place_of(store: Store, reference: str, turn: int | None, agent: str | None, event: int | None) -> Place:
     """Return a place that a note can be about. Raise MissingError if there is no such run, turn or agent."""
     run = store.runs.find(reference)
     if turn is not None and not 0 <= turn <= run.turns:

@@ -225,26 +225,26 @@ class Answer:
     """A row of the table of answers."""
 
     claim: str
-    one: Compared | Tested
+    result: Compared | Tested
     share: float | None
     """The difference as a share of the mean of what it is compared with; None if that may be 0 or below."""
 
     @property
     def measure(self) -> str:
         """The measure that it is about."""
-        return self.one.measure if isinstance(self.one, Compared) else self.one.hypothesis.measure
+        return self.result.measure if isinstance(self.result, Compared) else self.result.hypothesis.measure
 
     @property
     def reach(self) -> float:
         """How far its figures are from 0 at most."""
-        of = self.one.difference
+        of = self.result.difference
         known = (of.mean.mean, of.mean.low, of.mean.high, of.margin)
         return max((abs(figure) for figure in known if figure is not None), default=0.0)
 
     def figures(self, report: Report) -> str:
         """Return the difference with its interval and its unit, as a share, and the number of pairs."""
-        mean, unit = self.one.difference.mean, unit_of(report, self.measure)
-        words = f"{self.measure} " * isinstance(self.one, Tested) + short(mean.mean)
+        mean, unit = self.result.difference.mean, unit_of(report, self.measure)
+        words = f"{self.measure} " * isinstance(self.result, Tested) + short(mean.mean)
         words += f" ({interval(mean)})" if mean.low is not None else ""
         words += f" {unit}" if unit and mean.mean is not None else ""
         share = [] if self.share is None else [f"{self.share:+.0%}"]
@@ -254,13 +254,13 @@ class Answer:
         self, report: Report, reach: float, runs: Sequence[BegunCell], link: To | None
     ) -> tuple[Cell, ...]:
         """Return its cells, with the runs to look at. Its picture reaches so far to both sides of 0."""
-        difference, figures = self.one.difference, self.figures(report)
-        sign = "○" if self.one.exploratory else SIGNS_OF_VERDICTS[self.one.verdict()]
+        difference, figures = self.result.difference, self.figures(report)
+        sign = "○" if self.result.exploratory else SIGNS_OF_VERDICTS[self.result.verdict()]
         margins = [] if difference.margin is None else [-difference.margin, difference.margin]
         axis = difference.mean, margins, reach
         draw = partial(draw_estimate, *axis, INKS[SIGNS[sign]])
         picture = Picture(figures, draw, characters=type_estimate(*axis)) if difference.mean.n else ""
-        verdict = f"{sign} {verdict_in_words(report, self.one)}"
+        verdict = f"{sign} {verdict_in_words(report, self.result)}"
         pair = Link(f"seed {runs[0].seed}", link(runs) if link else "") if runs else "-"
         return self.claim, figures, picture, verdict, pair
 
@@ -326,7 +326,7 @@ Runs: TypeAlias = Callable[[Judged, int | None], list[BegunCell]]
 
 
 def runs_compared(report: Report) -> Runs:
-    """Return what returns the runs of a comparison. Of several wordings, they are those with the first."""
+    """Return a function that finds the runs of a comparison; of several wordings, those with the first."""
     played: dict[tuple[str, int | None], BegunCell] = {(one.arm, one.seed): one for one in report.cells}
 
     def runs(judged: Judged, seed: int | None) -> list[BegunCell]:
@@ -353,7 +353,7 @@ def table_of_answers(store: Store, report: Report, link: To | None = None) -> tu
         words.append(AXIS_IN_WORDS)
     runs = runs_compared(report)
     for one in shown:
-        pair = [] if one.one.judged.all_equal else runs(one.one.judged, one.one.judged.nearest())
+        pair = [] if one.result.judged.all_equal else runs(one.result.judged, one.result.judged.nearest())
         if len(pair) > 1 and not link:
             command = store.command("compare", *(cell.run for cell in pair))
             words.append(f"Where the pair nearest the mean begins to differ ({one.claim}): {command}")
@@ -369,7 +369,7 @@ def _rows(report: Report, shown: Sequence[Answer], link: To | None = None) -> li
     for one in shown:
         reach[one.measure] = max(one.reach, reach.get(one.measure, 0.0))
     runs = runs_compared(report)
-    near = [runs(one.one.judged, one.one.judged.nearest()) for one in shown]
+    near = [runs(one.result.judged, one.result.judged.nearest()) for one in shown]
     return [
         one.row(report, reach[one.measure], of_pair, link) for one, of_pair in zip(shown, near, strict=True)
     ]
@@ -377,7 +377,7 @@ def _rows(report: Report, shown: Sequence[Answer], link: To | None = None) -> li
 
 def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
     """Yield what the answers are in short; before it, whether nothing can be concluded."""
-    judged = [one.one.judged for one in shown]
+    judged = [one.result.judged for one in shown]
     games = [report.values[cell.arm, cell.seed] for cell in report.cells]
     arms = {*report.arms} - {report.baseline, NULL}
     if is_one_game := len(games) > 1 and all(one == games[0] for one in games):
@@ -391,8 +391,8 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
         most = max(one.difference.mean.n for one in judged)
         fewest = min(one.fewest for one in judged)
         yield f"Nothing can be concluded from {counted(most, 'pair')}: the test needs {fewest} or more."
-    claims = [one.one.verdict() for one in shown if isinstance(one.one, Tested)]
-    compared = [one.one.verdict() for one in shown if isinstance(one.one, Compared)]
+    claims = [one.result.verdict() for one in shown if isinstance(one.result, Tested)]
+    compared = [one.result.verdict() for one in shown if isinstance(one.result, Compared)]
     kinds = ("claim", claims), ("other comparison" if claims else "comparison", compared)
     if shown:
         yield " ".join(_tally(kind, verdicts) for kind, verdicts in kinds if verdicts)

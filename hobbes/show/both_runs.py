@@ -10,6 +10,7 @@ from rich.text import Text
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.world import AnyWorld
 from hobbes.nodes.journal import no_prompts
+from hobbes.prove.record_difference import shortened
 from hobbes.prove.run_comparison import COUNTED, SIDES, Comparison, beside, moves
 from hobbes.show.palette import Looks
 from hobbes.show.terminal import (
@@ -178,7 +179,9 @@ def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
     """Yield the first divergence, or else the first prompts that differ, and the beginning of the diff."""
     yield Text("\n", style="bold").append_text(told_text(divergence_told(comparison), looks))
     difference = comparison["divergence"] or comparison["prompt"] or {"diff": ""}
-    yield from _beginning([plain(_shorten(line)) for line in difference["diff"].splitlines()])
+    yield from _beginning(
+        [plain(shortened(line, MAX_LINE_LENGTH)) for line in difference["diff"].splitlines()]
+    )
 
 
 def wanted(world: AnyWorld, decision: Mapping[str, Any]) -> list[str]:
@@ -196,7 +199,7 @@ def _first(what: str, difference: Mapping[str, Any], told: Sequence[str], looks:
     where = f"first {what}: turn {difference['turn']}, {difference['agent']}"
     yield Text("\n", style="bold").append_text(told_text(where, looks))
     for side, words_of in zip(SIDES, told, strict=True):
-        yield told_text(f"{side}: {_shorten(words_of)}", looks)
+        yield told_text(f"{side}: {shortened(words_of, MAX_LINE_LENGTH)}", looks)
 
 
 def _decision(divergence: Mapping[str, Any] | None, world: AnyWorld, looks: Looks) -> Iterator[Text]:
@@ -213,8 +216,8 @@ def _decision(divergence: Mapping[str, Any] | None, world: AnyWorld, looks: Look
 
 def words(pieces: Iterable[tuple[str, str]], all_of_it: str = "; --json prints all") -> Iterator[Text]:
     """Yield the beginning of a word diff, line by line. `all_of_it` says where the rest is."""
-    shortened = word_diff_text((change, _shorten(piece)) for change, piece in pieces)
-    yield from _beginning([*shortened.split(allow_blank=False)], all_of_it)
+    text = word_diff_text((change, shortened(piece, MAX_LINE_LENGTH)) for change, piece in pieces)
+    yield from _beginning([*text.split(allow_blank=False)], all_of_it)
 
 
 def _beginning(lines: Sequence[Text], all_of_it: str = "; --json prints all") -> Iterator[Text]:
@@ -231,10 +234,6 @@ def word_diff_text(pieces: Iterable[tuple[str, str]], *, marks: bool = True) -> 
         before, after, style = MARKS[change] if marks else ("", "", MARKS[change][-1])
         text.append(f"{before}{escape_invisible(words)}{after}", style=style)
     return text
-
-
-def _shorten(line: str) -> str:
-    return line if len(line) <= MAX_LINE_LENGTH else line[:MAX_LINE_LENGTH] + "…"
 
 
 def _printed(shown: Table, looks: Looks) -> RenderableType:

@@ -5,7 +5,6 @@ An observer has none: what it answered is told with the requests of agents.
 `/RUN/diary` of `hobbes view`, and `hobbes trace RUN AGENT`.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +23,7 @@ from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
+from hobbes.show.addresses import number_in
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.trace import check_names, named_in
 from hobbes.store.home import Store
@@ -49,10 +49,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """What an agent had last written to another one, or to all, before that one could know of its deed.
-
-    `last` is None if there was nothing.
-    """
+    """An agent `to` whom a deed was done, and the last message before that turn to it or to all, if any."""
 
     to: str
     last: Message | None
@@ -306,11 +303,8 @@ class DiaryQuery:
 
 def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQuery:
     """Return what an address asks for; raise UsageError if a part of it is wrong."""
-    first = str(at.get("first", "0"))
-    if not re.fullmatch("[0-9]{1,15}", first):
-        raise UsageError("`first` in the address is not the number of a turn")
     agent, other, event = (str(at.get(name, "")) for name in ("agent", "other", "event"))
-    query = DiaryQuery(agent, other, event, int(first))
+    query = DiaryQuery(agent, other, event, number_in(at, "first") or 0)
     chosen(run, names, [name for name in (query.agent, query.other) if name])
     check_event(run, query.event, "`event` in the address")
     if query.other and query.other == query.agent:
@@ -325,11 +319,11 @@ def events_of(run: Run) -> list[str]:
     return [*run.world.telling.event_names, FAILED, REJECTED, CORRECTED]
 
 
-def check_event(run: Run, event: str, named: str) -> None:
-    """Raise UsageError for an event that no entry of a run can have; it is `named` as people do it."""
+def check_event(run: Run, event: str, option: str) -> None:
+    """Raise UsageError for an event that no entry of a run can have; `option` is where it was given."""
     if event and run.world.telling.events and event not in (there := events_of(run)):
         near = did_you_mean(event, there, f"choose from: {', '.join(there)}")
-        raise UsageError(f"{named}: {run.world.name} has no {event!r}{near}")
+        raise UsageError(f"{option}: {run.world.name} has no {event!r}{near}")
 
 
 def diary_page(store: Store, run: Run, query: DiaryQuery) -> dict[str, Any]:

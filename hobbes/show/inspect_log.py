@@ -34,8 +34,8 @@ CARD = ("view", "drops", "mends", "events", "memory_before", "memory_after")
 """What a sample has of the card of its turn, besides what was decided."""
 
 
-class AgentTurn(NamedTuple):
-    """The turn of an agent, with all its calls."""
+class SampleTurn(NamedTuple):
+    """A turn in a sample: what an agent was asked in it, and its card."""
 
     calls: Sequence[Call]
     call: Call
@@ -51,7 +51,7 @@ class AgentTurn(NamedTuple):
 
 def write(store: Store, run: Run, path: Path) -> int:
     """Write a run into a new log, and return the number of its samples."""
-    turns: dict[str, list[AgentTurn]] = {}
+    turns: dict[str, list[SampleTurn]] = {}
     with export_bar(range(run.turns + 1)) as numbers:
         for agent, turn in _turns(store, run, numbers):
             turns.setdefault(agent, []).append(turn)
@@ -59,7 +59,7 @@ def write(store: Store, run: Run, path: Path) -> int:
     return len(turns)
 
 
-def _turns(store: Store, run: Run, numbers: Iterable[int]) -> Iterator[tuple[str, AgentTurn]]:
+def _turns(store: Store, run: Run, numbers: Iterable[int]) -> Iterator[tuple[str, SampleTurn]]:
     """Yield the turns of all agents, turn by turn; the last turn may not have ended."""
     for number in numbers:
         full = full_turn(store, run, number) if number < run.turns else None
@@ -67,10 +67,10 @@ def _turns(store: Store, run: Run, numbers: Iterable[int]) -> Iterator[tuple[str
             card: Card = {}
             if full and (agent == OBSERVER or agent in full.turn.record.intents):
                 card = agent_card(store, run, number, agent, full)
-            yield agent, AgentTurn(calls, deciding(calls) or calls[-1], card)
+            yield agent, SampleTurn(calls, deciding(calls) or calls[-1], card)
 
 
-def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> log.EvalLog:
+def _log(store: Store, run: Run, turns: Mapping[str, Sequence[SampleTurn]]) -> log.EvalLog:
     last = state_before(store, run, run.turns) if run.turns else None
     samples = [_sample(run, agent, of_agent, last) for agent, of_agent in turns.items()]
     used = [
@@ -114,7 +114,7 @@ def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> lo
     )
 
 
-def _sample(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> log.EvalSample:  # noqa: ANN401  a world's own state
+def _sample(run: Run, agent: str, turns: Sequence[SampleTurn], last: Any) -> log.EvalSample:  # noqa: ANN401  a world's own state
     """Return the turns of an agent. `last` is the state after the last turn; None if none has ended."""
     first = turns[0].calls[0]
     return log.EvalSample(
@@ -142,7 +142,7 @@ def _sample(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> log.
     )
 
 
-def _about(turn: AgentTurn) -> Card:
+def _about(turn: SampleTurn) -> Card:
     """Return what is known of a turn besides its messages."""
     call, card = turn.call, turn.card
     decided: Card = {name: card[name] for name in ("intent", "rulings") if name in card}
@@ -228,7 +228,7 @@ def _usage(call: Call) -> model.ModelUsage | None:
     )
 
 
-def _total(turns: Iterable[AgentTurn]) -> dict[str, model.ModelUsage]:
+def _total(turns: Iterable[SampleTurn]) -> dict[str, model.ModelUsage]:
     """Return the tokens of each model in all calls of some turns."""
     total: dict[str, model.ModelUsage] = {}
     for call in (call for turn in turns for call in turn.calls):
@@ -237,7 +237,7 @@ def _total(turns: Iterable[AgentTurn]) -> dict[str, model.ModelUsage]:
     return total
 
 
-def _scores(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> dict[str, scorer.Score]:  # noqa: ANN401  a world's own state
+def _scores(run: Run, agent: str, turns: Sequence[SampleTurn], last: Any) -> dict[str, scorer.Score]:  # noqa: ANN401  a world's own state
     """Return the scores of a sample by name, that of the agent first: tools take the first one.
 
     An observer has none of its own. Without a completed turn there are none at all.

@@ -20,14 +20,18 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld
 from hobbes.nodes.dialects import REASONING_TAGS
 from hobbes.nodes.reading import end_of_reasoning
+from hobbes.prove.record_difference import shortened
 from hobbes.show.trace import REASONING_SOURCES, Card, FullTurn, counts
 from hobbes.store.recorded_run import Run
 
-NOTES = ("previous_turn_summary", "history_summary", "notes", "keeps_word_report", "aggressor_report")
-"""What an agent notes to itself, by the fields of its memory."""
-
-RATINGS = ("who keeps its word, from 1 to 10", "who is aggressive, from 1 to 10")
-"""What the last two of them are about."""
+NOTES: Mapping[str, str] = {
+    "previous_turn_summary": "",  # about a turn, which the caller names
+    "history_summary": "about all turns",
+    "notes": "notes",
+    "keeps_word_report": "who keeps its word, from 1 to 10",
+    "aggressor_report": "who is aggressive, from 1 to 10",
+}
+"""What an agent notes to itself: the fields of its memory, and what each is about."""
 
 EVERYBODY = "all"
 """Stands for all agents: as the addressee of a message, and as whose diary is shown."""
@@ -96,10 +100,9 @@ def narrative_of(run: Run, full: FullTurn | None, card: Card) -> Narrative:
 
 def _noted(memory: Mapping[str, Any], summary: str) -> list[Noted]:
     """Return what an agent noted to itself; `summary` says what its summary of a turn is about."""
-    words = (summary, "about all turns", "notes", *RATINGS)
     return [
-        (about, text if isinstance(text, str) else counts(text))
-        for name, about in zip(NOTES, words, strict=True)
+        (about or summary, text if isinstance(text, str) else counts(text))
+        for name, about in NOTES.items()
         if (text := memory[name])
     ]
 
@@ -247,7 +250,7 @@ def _in_short(said: Json) -> str:
 
 def _shortened(said: Json) -> str:
     text = quoted(" ".join(said.split())) if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    return text if len(text) <= MAX_REFUSED else f"{text[:MAX_REFUSED]}…"
+    return shortened(text, MAX_REFUSED)
 
 
 def board_of_view(run: Run, view: Mapping[str, Any]) -> Board | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hobbes.engine.world import MAX_NAME
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import UsageError
 from hobbes.files import check_path
 from hobbes.probe.table import read_probe
 from hobbes.prove.pinned_frequencies import expectation, pin_frequency
@@ -72,17 +72,15 @@ def pin_probe(store: Store, probe: str, expect: str, column: str | None, files: 
 
 
 def _write(pin: Pin, files: Files, text: str) -> None:
-    """Write both files. Raise UsageError if their folder is none, HobbesError if they cannot be written."""
+    """Write both files. Raise UsageError without a folder for them, HobbesError if they cannot be written."""
+    folder = files.test.parent
     try:
-        files.test.parent.mkdir(parents=True, exist_ok=True)
-        save(pin, files.cassette)
-        files.test.write_text(text, encoding="utf-8")
-    except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(f"--to {files.test.parent} is not a folder; choose another one") from error
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise HobbesError(
-            f"cannot write {files.test}: {error.strerror}; choose another folder with --to"
-        ) from error
+        problem = f"--to {folder} is not a folder, and cannot be made one: {error.strerror}"
+        raise UsageError(f"{problem}; choose another") from error
+    save(pin, files.cassette)
+    files.test.write_text(text, encoding="utf-8")
 
 
 def _text_of_test(pin: TurnsPin, files: Files, *, prompts: bool) -> str:

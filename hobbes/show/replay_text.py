@@ -1,7 +1,7 @@
 """What `hobbes replay` says of a run or of a cassette: as plain JSON, and in the terminal."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.text import Text
 
@@ -18,6 +18,8 @@ from hobbes.wire.cassette_files import read_description
 from hobbes.wire.cassettes import CassetteMissError
 from hobbes.wire.recorder import first_difference, play_cassette
 
+Divergence: TypeAlias = dict[str, Any] | None
+
 MAX_DIFFS = 10
 """How many decisions that --reread changes are shown with their diffs."""
 
@@ -30,13 +32,19 @@ def replayed(store: Store, run: Run, *, with_changes: bool = False) -> dict[str,
     except ValueError as error:
         raise HobbesError(str(error)) from error
     at = played.divergence
+    divergence = {"turn": at.turn, "agent": at.agent, "layer": at.layer, "diff": at.diff} if at else None
+    return _result(run.id, played.turns, run.digest, played.digest, divergence)
+
+
+def _result(run: str, turns: int, recorded: str, digest: str, divergence: Divergence) -> dict[str, Any]:
+    """Return how a replay ended: after how many turns, and with which digest, empty if it did not end."""
     return {
-        "run": run.id,
-        "turns": played.turns,
-        "same": at is None and played.digest == run.digest,
-        "recorded": run.digest,
-        "digest": played.digest,
-        "divergence": at and {"turn": at.turn, "agent": at.agent, "layer": at.layer, "diff": at.diff},
+        "run": run,
+        "turns": turns,
+        "same": digest == recorded,
+        "recorded": recorded,
+        "digest": digest,
+        "divergence": divergence,
     }
 
 
@@ -47,8 +55,7 @@ def reread_and_replayed(store: Store, run: Run) -> dict[str, Any]:
     try:
         result = {**replayed(store, run, with_changes=True), "halted": None}
     except HaltedRunError as error:
-        digests = {"recorded": run.digest, "digest": "", "divergence": None}
-        result = {"run": run.id, "turns": 0, "same": False, **digests, "halted": str(error)}
+        result = {**_result(run.id, 0, run.digest, "", None), "halted": str(error)}
     decisions = [{**one._asdict(), "changed": one.parts} for one in changes.decisions]
     return {**result, "decisions": decisions, "effects": changes.effects}
 
@@ -59,26 +66,13 @@ def replayed_cassette(path: Path) -> dict[str, Any]:
         then, now = play_cassette(path)
     except CassetteMissError as miss:
         then, now = read_description(path), {"turns": 0, "digest": ""}
-        at: dict[str, Any] | None = {
-            "turn": miss.turn,
-            "agent": miss.agent,
-            "layer": "prompt",
-            "diff": miss.diff,
-        }
+        at: Divergence = {"turn": miss.turn, "agent": miss.agent, "layer": "prompt", "diff": miss.diff}
     else:
-        turn = first_difference(then, now)
-        at = None
+        turn, at = first_difference(then, now), None
         if turn is not None:
             diff = f"digest {then['digests'][turn]}, now {now['digests'][turn]}"
             at = {"turn": turn, "agent": "", "layer": "reading, validation or engine", "diff": diff}
-    return {
-        "run": str(path),
-        "turns": now["turns"],
-        "same": now["digest"] == then["digest"],
-        "recorded": then["digest"],
-        "digest": now["digest"],
-        "divergence": at,
-    }
+    return _result(str(path), now["turns"], then["digest"], now["digest"], at)
 
 
 def show(result: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from hobbes.engine.record import canonical
 from hobbes.errors import UsageError
 from hobbes.experiment.experiment_file import overview
 from hobbes.nodes.journal import no_prompts
+from hobbes.show.addresses import number_in
 from hobbes.show.terminal import GAP, OUT, percent, plain, table
 from hobbes.store.home import Store
 from hobbes.store.probe_tables import probes_listed
@@ -58,7 +59,7 @@ def page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
 
     What is wrong with these is shown beside them.
     """
-    where, first = str(at.get("where", "")), number_in(at, "first")
+    where, first = str(at.get("where", "")), number_in(at, "first") or 0
     conditions = tuple(condition.strip() for condition in BETWEEN.split(where) if condition.strip())
     selection = Selection(conditions, str(at.get("sort", "")).strip())
     try:
@@ -86,17 +87,6 @@ def page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "probes": probes_listed(store),
         "command": store.command("runs", *options, *([f"--sort={selection.sort}"] if selection.sort else [])),
     }
-
-
-def number_in(at: Mapping[str, Any], name: str) -> int:
-    """Return a number from 0 that an address asks for, 0 if it does not say. Raise UsageError."""
-    try:
-        number = int(at.get(name, 0))
-    except ValueError:
-        number = -1
-    if not 0 <= number < 2**31:
-        raise UsageError(f"`{name}` in the address is not a number from 0")
-    return number
 
 
 def entries(runs: Sequence[Row]) -> list[Entry]:

@@ -249,17 +249,13 @@ REFUSED = {"drops": "rejection", "mends": "correction"}
 
 
 def _turn_text(
-    world: AnyWorld,
-    deeds: Sequence[PlainRecord],
-    before: JsonObject,
-    record: PlainRecord,
-    most: int,
+    world: AnyWorld, deeds: Sequence[PlainRecord], before: JsonObject, record: PlainRecord, most: int
 ) -> _TurnText:
     """Tell who did which of these deeds in a turn.
 
-    Where there are none, events are counted by type. Then comes of whom what is held has
-    changed, and the number of rejections and corrections. Nothing is new if the same agents did the same to
-    the same others with the same results, in whatever number, or if there are only events of the same types.
+    Where there are none, events are counted by type. Then follow the agents whose holdings changed, and the
+    number of rejections and corrections. Nothing is new if the same agents did the same to the same others
+    with the same results, in whatever number, or if there are only events of the same types.
     """
     types = Counter(event["type"] for event in record["events"])
     sign = frozenset(tuple(fact for fact in deed.values() if isinstance(fact, str | bool)) for deed in deeds)

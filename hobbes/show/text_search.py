@@ -7,8 +7,9 @@ from urllib.parse import quote
 from rich.text import Text
 
 from hobbes.engine.names import did_you_mean
+from hobbes.engine.telling import counted
 from hobbes.errors import UsageError
-from hobbes.show.run_list import number_in
+from hobbes.show.addresses import number_in
 from hobbes.show.terminal import OUT, next_step, plain
 from hobbes.store.home import Store
 from hobbes.store.text_index import KINDS, Filters, Found, Hit, find_texts
@@ -43,7 +44,7 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     """
     query = str(at.get("q", "")).strip()
     filters = Filters(**{name: str(at.get(name, "")).strip() for name in Filters._fields})
-    first = number_in(at, "first")
+    first = number_in(at, "first") or 0
     found = find(store, query, filters, first, MAX_HITS) if query else None
     return {
         "query": query,
@@ -75,9 +76,9 @@ def jump(hit: Hit) -> str:
 
 def show(store: Store, found: Found) -> None:
     """Print what a search finds: how many texts, and each with its address."""
-    OUT.print(Text(f"{found.total} text{'s' * (found.total != 1)}", style="bold"))
+    OUT.print(Text(counted(found.total, "text"), style="bold"))
     for hit in found.hits:
-        others = f", and in {hit.others} other place{'s' * (hit.others > 1)}" if hit.others else ""
+        others = f", and in {counted(hit.others, 'other place')}" if hit.others else ""
         source = f" ({hit.source})" if hit.source else ""
         to = f" to {hit.to}" if hit.to else ""
         place = plain(f"{hit.name or hit.run} {hit.turn} {hit.agent}{to}")

@@ -37,9 +37,6 @@ NOTHING: Card = {
 }
 """What is known of a turn that has not ended."""
 
-Arithmetic = Mapping[str, Mapping[str, str]]
-"""Each agent's figures, each written as a sum."""
-
 
 def overview(store: Store, run: Run) -> list[Card]:
     """Return one line per turn: outcomes of calls, rejections, corrections and events, each counted.
@@ -74,7 +71,7 @@ class Headline(NamedTuple):
 
     @property
     def went_wrong(self) -> list[tuple[str, int, str]]:
-        """The mark of what went wrong, how often, and that in words; no corrections are not worth a word."""
+        """The mark of what went wrong, how often, and that in words; corrections only if there are any."""
         failed, share = self.failures["total"], percent(self.failures["share"])
         parts = [
             ("failed call", failed, f"{counted(failed, 'failed call')} ({share})"),
@@ -112,7 +109,7 @@ def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None
 
 
 def named_in(event: Mapping[str, Any], names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield whom an event, or what it says, names besides its agent, each behind the field that names it."""
+    """Yield the others whom an event, or its facts alone, names: the field, and the name in it."""
     for role, other in event.items():
         if isinstance(other, str) and other in names and role not in {"type", "agent"}:
             yield role, other
@@ -128,9 +125,9 @@ def details(event: Mapping[str, Any], names: Collection[str]) -> str:
     return ", ".join(f"{key} {words}" for (key, _), words in zip(facts, said, strict=True))
 
 
-def counts(counted: Mapping[str, int]) -> str:
+def counts(numbers: Mapping[str, int]) -> str:
     """Return counts in one line."""
-    return ", ".join(f"{name} {count}" for name, count in counted.items())
+    return ", ".join(f"{name} {number}" for name, number in numbers.items())
 
 
 def _line(number: int, decisions: Sequence[Decision], turn: LoggedTurn | None = None) -> Card:
@@ -155,7 +152,8 @@ class FullTurn:
     turn: LoggedTurn
     played: PlayedTurn[Any, Any]
     memories: Mapping[str, Memory]
-    arithmetic: Arithmetic
+    arithmetic: Mapping[str, Mapping[str, str]]
+    """Each agent's figures, each written as a sum."""
 
 
 def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
@@ -294,10 +292,10 @@ REASONING_SOURCES: Mapping[str, str] = {
 """What people are told of where a reasoning comes from."""
 
 
-def beginning(text: str, most: int = MAX_SHOWN) -> str:
+def beginning(text: str) -> str:
     """Return a text for people: all of it, or its first characters and how many more there are."""
-    more = len(text) - most
-    return text if more <= 0 else f"{text[:most]}\n… and {more:,} more characters; --json prints all"
+    more = len(text) - MAX_SHOWN
+    return text if more <= 0 else f"{text[:MAX_SHOWN]}\n… and {more:,} more characters; --json prints all"
 
 
 def for_people(card: Card) -> Card:

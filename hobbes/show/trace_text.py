@@ -1,8 +1,8 @@
 """What `hobbes trace` prints: a run, a turn, a diary, one agent's turn, or the observer's."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -28,6 +28,7 @@ from hobbes.show.terminal import (
     next_step,
     picture,
     plain,
+    print_json,
     styled_name,
     table,
     tokens_text,
@@ -39,68 +40,60 @@ from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
 
-class Shown(NamedTuple):
-    """What `hobbes trace` shows: as a JSON document, or printed for people."""
-
-    document: Callable[[], object]
-    show: Callable[[], None]
-
-
-def trace_run(store: Store, run: Run, *, raw: bool = False) -> Shown:
-    """Return a run turn by turn; only if it is `raw`, people are shown all its figures, too."""
-
-    def show() -> None:
-        show_headline(run, trace.headline(store, run))
-        looks = looks_in(store, run)
-        show_story(story_of(store, run, looks), looks)
-        if raw:
-            OUT.print(json_text(store.figures.result(run)))
-            OUT.print(table("\nmeasures", ("measure", "value"), store.figures.measures(run.id).items()))
-
-    return Shown(lambda: trace.overview(store, run), show)
+def trace_run(store: Store, run: Run, *, raw: bool, as_json: bool) -> None:
+    """Print a run turn by turn; only if it is `raw`, people are shown all its figures, too."""
+    if as_json:
+        print_json(trace.overview(store, run))
+        return
+    show_headline(run, trace.headline(store, run))
+    looks = looks_in(store, run)
+    show_story(story_of(store, run, looks), looks)
+    if raw:
+        OUT.print(json_text(store.figures.result(run)))
+        OUT.print(table("\nmeasures", ("measure", "value"), store.figures.measures(run.id).items()))
 
 
-def trace_card(store: Store, run: Run, number: int, agent: str, *, raw: bool = False) -> Shown:
-    """Return everything about one agent in a turn; only if it is `raw`, people are shown all of it."""
+def trace_card(store: Store, run: Run, number: int, agent: str, *, raw: bool, as_json: bool) -> None:  # noqa: PLR0913  the words and flags of `trace`
+    """Print everything about one agent in a turn; only if it is `raw`, people are shown all of it."""
     full = trace.full_turn(store, run, number)
     data = trace.agent_card(store, run, number, agent, full)
-
-    def show() -> None:
-        looks, shown = looks_in(store, run), trace.for_people(data)
-        title = _title(run, number).append(" (turns count from 0), ").append_text(styled_name(agent, looks))
-        OUT.print(title)
-        narrative, after = narrative_of(run, full, shown), aftermath(store, run, full, agent)
-        show_in_words(_in_words(shown, narrative, after), looks, whole=raw)
-        if raw:
-            OUT.print(card("", _raw_parts(shown, looks)))
-        else:
-            next_step(store.command("trace", run.label, number, agent, "--raw"))
-
-    return Shown(lambda: data, show)
+    if as_json:
+        print_json(data)
+        return
+    looks, shown = looks_in(store, run), trace.for_people(data)
+    OUT.print(_title(run, number).append(" (turns count from 0), ").append_text(styled_name(agent, looks)))
+    narrative, after = narrative_of(run, full, shown), aftermath(store, run, full, agent)
+    show_in_words(_in_words(shown, narrative, after), looks, whole=raw)
+    if raw:
+        OUT.print(card("", _raw_parts(shown, looks)))
+    else:
+        next_step(store.command("trace", run.label, number, agent, "--raw"))
 
 
-def trace_turn(store: Store, run: Run, number: int) -> Shown:
-    """Return a turn agent by agent and the world after it."""
+def trace_turn(store: Store, run: Run, number: int, *, as_json: bool) -> None:
+    """Print a turn agent by agent and the world after it."""
     full = trace.full_turn(store, run, number)
     turn = trace.turn_card(store, run, number, full)
+    if as_json:
+        print_json(turn)
+        return
+    looks = looks_in(store, run)
+    after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
+    entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
+    show_turn(_title(run, number), turn, entries, looks)
+    OUT.print(picture(after, words_of(run, looks)), end="")
 
-    def show() -> None:
-        looks = looks_in(store, run)
-        after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
-        entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
-        show_turn(_title(run, number), turn, entries, looks)
-        OUT.print(picture(after, words_of(run, looks)), end="")
 
-    return Shown(lambda: turn, show)
-
-
-def trace_diary(store: Store, run: Run, agents: list[str], event: str | None) -> Shown:
-    """Return the diary of these agents, of all if there are none: what the event chooses of it."""
+def trace_diary(store: Store, run: Run, agents: list[str], event: str | None, *, as_json: bool) -> None:
+    """Print the diary of these agents, of all if there are none: what the event chooses of it."""
     looks = looks_in(store, run)
     named = diary.chosen(run, looks, agents)
     diary.check_event(run, event or "", "--event")
     entries = diary.diary(store, run, diary.Choice(named, event or ""))
-    return Shown(lambda: [entry.to_json() for entry in entries], lambda: show_entries(entries, looks))
+    if as_json:
+        print_json([entry.to_json() for entry in entries])
+    else:
+        show_entries(entries, looks)
 
 
 def show_headline(run: Run, headline: Headline) -> None:

@@ -27,7 +27,6 @@ from hobbes.store.notes import Notes
 from hobbes.store.runs import Runs
 from hobbes.store.schema import check_schema, create, for_writing
 from hobbes.store.turns import Turns
-from hobbes.temporary import temporary
 
 CHECKPOINTS = "checkpoints.db"
 """The file of the checkpoints in a home."""
@@ -167,7 +166,7 @@ def is_writable(home: Path) -> bool:
 @contextmanager
 def _copy_of(home: Path) -> Iterator[Path]:
     """Yield a temporary folder with the databases of a home, as SQLite needs to write to read them."""
-    with TemporaryDirectory(dir=temporary()) as folder:
+    with TemporaryDirectory() as folder:
         for name in (f"{database}{part}" for database in ("runs.db", NOTES) for part in PARTS):
             if (home / name).exists():
                 shutil.copyfile(home / name, Path(folder) / name)

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -109,6 +109,13 @@ class Turns:
         sql = f"select min(turn) from {table} where run = ? and not turn between 0 and ?"  # noqa: S608  names are ours
         (turn,) = self._connection.execute(sql, [run, turns - 1]).fetchone()
         return turn if turn is None else int(turn)
+
+    def rows_unchecked(
+        self, table: str, columns: Collection[str], run: str, turn: int
+    ) -> set[tuple[Json, ...]]:
+        """Return columns of the rows that a table has of a turn, as they are."""
+        sql = f"select {', '.join(columns)} from {table} where run = ? and turn = ?"  # noqa: S608  names are ours
+        return set(self._connection.execute(sql, (run, turn)))
 
     def counts(self, run: str) -> dict[str, int]:
         """Return the numbers of `rejected` and `corrected` parts of answers in the stored turns of a run."""

@@ -26,7 +26,6 @@ from hobbes.play.playthrough import go_on
 from hobbes.play.run_file import read_run_file
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store, open_store
-from hobbes.temporary import temporary
 from hobbes.wire.cassette_files import description_file, read_description, recorded_options, write_description
 from hobbes.wire.cassettes import NEUTRAL_BASE_URL, answer_from_cassette, record_cassette
 from hobbes.wire.listener import listener, url
@@ -110,7 +109,7 @@ def _play_and_report(home: Store, request: RunOptions) -> dict[str, Any]:
 
 @contextmanager
 def _fresh() -> Iterator[Store]:
-    with tempfile.TemporaryDirectory(dir=temporary()) as folder, open_store(Path(folder)) as opened:
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as opened:
         yield opened
 
 

@@ -379,7 +379,7 @@ def test_a_wrong_run_file_is_reported(cli: Cli, tmp_path: Path, line: str, hint:
     [
         ("run", "Missing argument 'world'. See `hobbes run --help`"),
         ("fork last", "Missing option '--turn'. See `hobbes fork --help`"),
-        ("probe last --times", "Option '--times' requires an argument. See `hobbes probe ask --help`"),
+        ("probe last --times", "Option '--times' requires an argument. See `hobbes --help`"),
         ("runn", "No such command 'runn'. Did you mean 'run', 'runs'? See `hobbes --help`"),
         (
             "report last --format x",

@@ -27,7 +27,7 @@ from tests.made_up_experiment import changed, made_up, measured_too, planned
 def said(store: Store) -> str:
     """Return what is said of the planned comparisons: cautions, then a line for each row of the table."""
     found = report(store, "made")
-    rows = (f"{one.claim}: {verdict_in_words(found, one.one)}" for one in answers(found))
+    rows = (f"{one.claim}: {verdict_in_words(found, one.result)}" for one in answers(found))
     return "\n".join((*cautions(found), *rows))
 
 

@@ -458,7 +458,7 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     assert all("“&lt;b&gt;unit-b&lt;/b&gt; made me”" in text for text in (page, answers))
     assert all("<ins>Be peaceful.\n</ins>" in text for text in (page, answers))
     assert pages.get("/probes/nothing").status_code == 404
-    assert "is not the number of a situation" in pages.get("/probes/p?situation=abc").text
+    assert "`situation` in the address is not a number from 0" in pages.get("/probes/p?situation=abc").text
 
 
 @pytest.mark.parametrize(
@@ -537,7 +537,7 @@ def test_a_difference_says_whether_it_is_shown_for_other_situations(
 ) -> None:
     found = Difference("new", "old", "raid", situations, 0.43, 0.14, Interval(-0.29, *ends), 0.016, 0.016)
     words = (
-        "new: raid in 14% of the answers, against 43% in the column old: -29 points in these situations (p 0.016, "
-        "Holm). For other situations of this kind, "
+        "new: raid in 14% of the answers, against 43% in the column old: -29 points in these situations "
+        "(p 0.016, Holm). For other situations of this kind, "
     )
     assert difference_in_words(found) == f"{words}{told}"

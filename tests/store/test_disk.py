@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 
 import pytest
 from starlette.testclient import TestClient
@@ -17,7 +17,6 @@ from hobbes.cli import app
 from hobbes.errors import HobbesError, UsageError
 from hobbes.play.start import RunOptions
 from hobbes.show.web.server import site
-from hobbes.store import home as home_module
 from hobbes.store.home import open_store
 from hobbes.store.notes import Place
 from tests.conftest import ROOT, Cli, Hobbes, missing
@@ -100,7 +99,7 @@ def test_a_file_system_without_a_byte_left_breaks_nothing(
 
 
 @pytest.fixture
-def locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def locked() -> Iterator[Path]:
     """A home in which nothing can be written."""
     with TemporaryDirectory() as folder:
         home = Path(folder) / "home"
@@ -120,7 +119,6 @@ def locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         before = os.geteuid()
         if before == 0:  # whom no folder's mode binds
             os.seteuid(NOBODY)
-            monkeypatch.setattr(home_module, "temporary", gettempdir)  # not the folder of who it was before
         yield home
         os.seteuid(before)
         for place in (home.parent, home, home / "locks"):

@@ -24,10 +24,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from hobbes.errors import HobbesError, UsageError
+from hobbes.show.addresses import number_in
 from hobbes.show.terminal import remark
-from hobbes.show.web import experiment_pages
 from hobbes.show.web.home_pages import HomePages
-from hobbes.show.web.page_templates import POLICY, STATIC, compile_templates, environment
+from hobbes.show.web.page_templates import POLICY, STATIC, environment
 from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
@@ -72,13 +72,13 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
     "/compare": lambda store, at: _home_pages(store).compare(_run(store, at, "a"), _run(store, at, "b")),
     "/search": lambda store, at: _home_pages(store).search(at),
     "/experiments/{name}": lambda store, at: _home_pages(store).experiment(at["name"]),
-    "/experiments/{name}/{picture}.svg": lambda store, at: experiment_pages.picture(
-        store, at["name"], at["picture"], at.get("of", ""), link
+    "/experiments/{name}/{picture}.svg": lambda store, at: _home_pages(store).picture(
+        at["name"], at["picture"], at.get("of", "")
     ),
     "/probes/{name}": lambda store, at: _home_pages(store).probe(
-        at["name"], _number(at, "situation"), at.get("column", "")
+        at["name"], number_in(at, "situation"), at.get("column", "")
     ),
-    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(_number(at, "turn")),
+    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(number_in(at, "turn")),
     "/{run}/{turn:number}": lambda store, at: _run_pages(store, at).at_a_turn(at["turn"]),
     "/{run}/diary": lambda store, at: _run_pages(store, at).diary(at),
     # A turn at a glance, which the script puts into the page of its run.
@@ -102,15 +102,6 @@ def _run(store: Store, at: At, which: str = "run") -> Run:
     if not at.get(which):
         raise UsageError("choose a first and a second run, as a and b in the list of runs")
     return with_turns(store, store.runs.find(at[which]))
-
-
-def _number(at: At, name: str) -> int | None:
-    """Return the number that an address asks for under a name, None if it asks for none."""
-    try:
-        return int(at[name]) if name in at else None
-    except ValueError as error:
-        what = "situation" if name == "situation" else "turn"
-        raise UsageError(f"`{name}` in the address is not the number of a {what}") from error
 
 
 def site(home: Path, host: str, token: str | None = None) -> Starlette:
@@ -153,8 +144,7 @@ def _error_page(request: Request, error: Exception) -> Response:
 
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
-    """Return uvicorn's configuration of the web site of a home, and prepare this process for it."""
-    compile_templates()
+    """Return uvicorn's configuration of the web site of a home."""
     return server_config(site(home, host, token), headers=list(HEADERS.items()))
 
 
