@@ -108,7 +108,7 @@ def is_scripted(observer: str) -> bool:
     return observer.startswith(SCRIPTED)
 
 
-def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json]]:
+def requests(state: State, intents: Mapping[str, Intent]) -> Requests:
     """Return the requests of a turn, sorted by unit, without those of units that fumble.
 
     Source: docs/rules/trust.md#requests.
@@ -262,7 +262,7 @@ def read_answer(asked: Requests, answer: JsonObject | None) -> Rulings:
     """
     findings = Findings(OBSERVER)
     said = _rulings_field(findings, answer)
-    known = {str(request["unit"]) for request in asked}
+    known = {request["unit"] for request in asked}
     for unit, value in said.items():
         if unit not in known:
             findings.drop("rule", "observer/not-asked", {unit: value})
@@ -329,11 +329,9 @@ def rule_again(state: State, intents: Mapping[str, Intent]) -> Rulings:
         return Rulings({})
     if is_scripted(state.config.observer):
         return scripted_rulings(state, asked)
-    given = {
-        r["unit"]: intents[str(r["unit"])].ruling or _scripted_ruling(r, 0, "ruling/unanswered")
-        for r in asked
-    }
-    return Rulings({str(unit): ruling for unit, ruling in given.items()})
+    return Rulings(
+        {r["unit"]: intents[r["unit"]].ruling or _scripted_ruling(r, 0, "ruling/unanswered") for r in asked}
+    )
 
 
 def rule_on_requests(state: State, intents: Mapping[str, Intent], answer: JsonObject | None) -> Ruled[Intent]:
@@ -357,7 +355,7 @@ def _grants(amount: Callable[[Mapping[str, Any]], int], why: str) -> Policy:
     return policy
 
 
-def _spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Spoil
+def _spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Change
     """Spoil each ruling with probability `noise`, and with the same probability the answer as a whole."""
     said: Any = answer["rulings"]
     ruled = {
