@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeAlias, get_args
 
-from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
+from hobbes.engine.answer import FAILURE_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
 from hobbes.engine.record import Draw, Drop, Event, JsonObject, Mend, canonical
@@ -261,7 +261,7 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
 def meanings(world: AnyWorld) -> Mapping[str, str]:
     """Return the sentence of each code in a run: of rejections, corrections and scripted rulings."""
     reasons = world.observer.reasons if world.observer else {}
-    codes = {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **REFLECTION_CODES}
+    codes = {**READING_CODES, **FAILURE_CODES, **REFLECTION_CODES}
     return {**codes, **world.telling.codes, **reasons}
 
 

@@ -12,19 +12,12 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import partial
 from http import HTTPStatus
 from math import inf
+from random import uniform
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import openai
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception_type,
-    wait_exponential,
-    wait_random_exponential,
-)
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.telling import counted
@@ -113,45 +106,29 @@ async def with_retries(one_try: Callable[[], Awaitable[T]], patience: float, pau
     All pauses for which the server asks may take `patience` seconds together. Raise the last try's
     TryFailedError if it allows no further try, or one that comes later.
     """
-    trying = AsyncRetrying(
-        retry=retry_if_exception_type(TryFailedError),
-        stop=partial(_no_more_tries, patience),
-        wait=partial(_seconds_of_pause, patience),
-        sleep=pause,
-        reraise=True,
-    )
-    return await trying(one_try)
+    tried, paused, limit = 0, 0.0, FIRST_PAUSE
+    while True:
+        try:
+            return await one_try()
+        except TryFailedError as failure:
+            tried += 1
+            seconds = _seconds_of_pause(failure, limit, patience)
+            server_asks = failure.waits or failure.pause is not None
+            too_many = tried >= failure.tries and not failure.waits
+            if too_many or (server_asks and paused + seconds > patience):
+                raise
+        await pause(seconds)
+        paused, limit = paused + seconds, min(2 * limit, MAX_PAUSE)
 
 
-def _failure(state: RetryCallState) -> TryFailedError:
-    failure = state.outcome.exception() if state.outcome else None
-    if not isinstance(failure, TryFailedError):
-        raise TypeError("the last try did not fail")
-    return failure
+def _seconds_of_pause(failure: TryFailedError, limit: float, patience: float) -> float:
+    """Return the pause in seconds: what the server asks for, or a random time below the limit.
 
-
-def _no_more_tries(patience: float, state: RetryCallState) -> bool:
-    """Return whether a failure allows no further try, or its server asks for more time than a call has."""
-    failure = _failure(state)
-    if not failure.waits and state.attempt_number >= failure.tries:
-        return True
-    server_asks = failure.waits or failure.pause is not None
-    return server_asks and state.idle_for + state.upcoming_sleep > patience
-
-
-_growing = wait_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE)
-_random = wait_random_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE)
-
-
-def _seconds_of_pause(patience: float, state: RetryCallState) -> float:
-    """Return the pause in seconds: what the server asks for, or a random time below a limit that doubles.
-
-    The random time is at most `patience`. A server that wants fewer requests is given at least that limit.
+    The random time is at most `patience`. A server that wants fewer requests is given at least the limit.
     """
-    failure = _failure(state)
     if failure.pause is None:
-        return min(_random(state), patience)
-    return max(failure.pause, _growing(state)) if failure.waits else failure.pause
+        return min(uniform(0, limit), patience)  # noqa: S311  no secret
+    return max(failure.pause, limit) if failure.waits else failure.pause
 
 
 class Breaker:

@@ -1,7 +1,6 @@
 """The figures of the runs of a home: results, costs and the table `measures`."""
 
 import sqlite3
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -146,16 +145,10 @@ class Figures:
 
         Answers that people wrote do not count, nor do the turns that a fork has from its parent.
         """
-        spent = self._spent(self._runs.row(run.id))
-        spent.seconds = run.seconds
-        return spent
-
-    def _spent(self, row: Mapping[str, Any]) -> Spent:
-        """Return what the turns of a run have cost that it has not from its parent."""
         paid = "run = ? and turn >= ? and model not in (?, ?)"
-        values = [row["id"], row["turn"] or 0, *WRITTEN_BY_PEOPLE]
+        values = [run.id, run.forked_at, *WRITTEN_BY_PEOPLE]
         ((calls,),) = self._connection.execute(f"select count(*) from calls where {paid}", values)  # noqa: S608  our own
-        spent, settings = Spent(calls), RUNS.value(row, "model_settings") or {}
+        spent = Spent(calls, seconds=run.seconds)
         columns = ("run", "turn", "agent", "attempt", "player", "arrived", "model", "tokens_in", "tokens_out")
         sql = f"select {', '.join((*columns, *CallDetails._fields))} from calls where {paid} and {MAY_COST}"  # noqa: S608  our own
         for call in named_rows(self._connection, sql, values):
@@ -163,7 +156,7 @@ class Figures:
             details = CallDetails(*(call[name] for name in CallDetails._fields))
             reply = Reply("", call["model"], tokens_in=into, tokens_out=out, details=details)
             arrived = datetime.fromisoformat(CALLS.value(call, "arrived"))
-            cost = usd(reply, settings.get(call["player"] or ""), arrived)
+            cost = usd(reply, run.model_settings.get(call["player"] or ""), arrived)
             spent.add(None if into is None or out is None else into + out, cost)
         return spent
 

@@ -75,9 +75,9 @@ def measures_over_time(world: AnyWorld) -> tuple[str, ...]:
     return (*world.measures.shares, *world.measures.inequality)
 
 
-def stretch(rounds: int, most: int = MAX_STRETCHES) -> int:
+def stretch(rounds: int) -> int:
     """Return the number of turns in a stretch of a run with so many rounds; the last one may be shorter."""
-    return max(1, math.ceil(rounds / most))
+    return max(1, math.ceil(rounds / MAX_STRETCHES))
 
 
 def row_of(

@@ -15,7 +15,7 @@ import pytest
 
 from hobbes.engine import reflection
 from hobbes.engine import turn as turns
-from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
+from hobbes.engine.answer import FAILURE_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.chance import RngStream, chance
 from hobbes.engine.contract import faults_of
 from hobbes.engine.digest import first_digest
@@ -60,7 +60,7 @@ each_world = pytest.mark.parametrize("world", ALL_WORLDS, ids=lambda world: worl
 
 pytestmark = pytest.mark.usefixtures("with_fishery")
 
-READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES, *reflection.CODES}
+READ_CODES = {*READING_CODES, *FAILURE_CODES, *reflection.CODES}
 HOSTILE = 250
 """Hostile answers in each world; tests/nodes/test_fuzz.py and the soak try many more."""
 NOT_DONE_TO_OTHERS = {MESSAGE, "replicate", "ally"}
