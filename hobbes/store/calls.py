@@ -13,7 +13,7 @@ from hobbes.engine.answer import DECISIONS, FoundAs, Outcome
 from hobbes.engine.measures import ratio
 from hobbes.engine.record import sha256
 from hobbes.errors import DamagedError
-from hobbes.graphs.database import named_rows
+from hobbes.graphs.database import Row, named_rows
 from hobbes.nodes.journal import (
     FOLLOW_UP_QUESTION,
     TURN_QUESTION,
@@ -33,8 +33,6 @@ from hobbes.store.row_hashes import CALL_COLUMNS, call_hash
 from hobbes.store.runs import Runs
 from hobbes.store.schema import insertion
 from hobbes.store.turns import Turns
-
-Row = dict[str, Any]
 
 DECIDING = (
     "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"

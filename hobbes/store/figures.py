@@ -1,19 +1,21 @@
 """The figures of the runs of a home: results, costs and the table `measures`."""
 
 import sqlite3
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from hobbes.engine.answer import NO_ANSWER
 from hobbes.engine.measures import AgentTurn, WorkedOut
 from hobbes.engine.record import compact
+from hobbes.engine.world import ending_of
 from hobbes.errors import DamagedError
 from hobbes.graphs.database import named_rows
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import REFUSED_NOTE, WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
 from hobbes.store.calls import CALLS, Calls, by_turn, failures_among
 from hobbes.store.prices import usd
-from hobbes.store.recorded_run import Ending, Run
+from hobbes.store.recorded_run import Run
 from hobbes.store.runs import RUNS, Runs, check_row, now, update_run
 from hobbes.store.schema import (
     TEMPLATES,
@@ -170,11 +172,11 @@ class Figures:
         sql = "select name, scope, value, decisions, failures from measures where run = ?"
         return {row[:2]: row[2:] for row in self._connection.execute(sql, [run])}
 
-    def end_run(self, run: Run, ending: Ending, found: WorkedOut) -> None:
-        """Store the results of a run that has finished, and the figures that follow from its turns."""
+    def end_run(self, run: Run, columns: Mapping[str, str | float | None], found: WorkedOut) -> None:
+        """Store the columns of a run that has finished, and the figures that follow from its turns."""
         with self._connection as connection:
             self.keep_worked_out(run, found)
-            update_run(connection, run.id, columns_of(ending))
+            update_run(connection, run.id, columns)
 
     def keep_worked_out(self, run: Run, found: WorkedOut) -> None:
         """Store the measures of a run, whose calls are stored, and its rows of the plain table of its world.
@@ -238,14 +240,24 @@ def _columns(row: dict[str, Any]) -> dict[str, Any]:
     return {**columns, "tainted": None if row["tainted"] is None else bool(row["tainted"]), "damage": None}
 
 
-def columns_of(ending: Ending) -> dict[str, str | float | None]:
-    """Return the columns of a run that has finished."""
+def columns_at_end(
+    run: Run,
+    outcomes: Mapping[str, int],
+    last: Any,  # noqa: ANN401  a world's own state
+    counts: Mapping[str, int],
+) -> dict[str, str | float | None]:
+    """Return the columns of a run that has finished. It is tainted if too many of its calls failed.
+
+    They follow from the outcomes of its calls that count, the state at its end, and its numbers of rejections
+    and corrections.
+    """
+    most_failures = sum(outcomes.values()) * float(run.setting.config.taint_share)
     return {
         "status": "finished",
         "ended": now(),
-        "outcomes": compact(ending.outcomes),
-        "scores": compact(ending.scores),
-        "tainted": int(ending.tainted),
-        **ending.counts,
-        "ending": ending.words,
+        "outcomes": compact(outcomes),
+        "scores": compact(run.world.scores(last)),
+        "tainted": int(failures_among(outcomes)["total"] > most_failures),
+        **counts,
+        "ending": ending_of(run.world, last),
     }

@@ -23,10 +23,10 @@ from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.reading import read
-from hobbes.store.figures import columns_of
+from hobbes.store.figures import columns_at_end
 from hobbes.store.history import first_of
 from hobbes.store.home import Store
-from hobbes.store.recorded_run import Run, ending, observer_asked
+from hobbes.store.recorded_run import Run, observer_asked
 from hobbes.store.reported import RatingsGiven, keep_figures, keep_row, row_of
 from hobbes.store.runs import update_run
 from hobbes.store.schema import COUNTS
@@ -121,7 +121,7 @@ def play_purely(store: Store, run: Run) -> None:
         del turn, played, record
     ended = replace(run, turns=last.turn, digest=digest)
     row = row_of(ended, last, ratings, folding.end().measures)
-    columns = columns_of(ending(run, outcomes, last, counts))
+    columns = columns_at_end(run, outcomes, last, counts)
     columns |= {
         "measures_version": run.world.measures.version,
         "turns": ended.turns,

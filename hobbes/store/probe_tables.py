@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, Json
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from hobbes.errors import DamagedError, MissingError
-from hobbes.graphs.database import named_rows
+from hobbes.graphs.database import Row, named_rows
 from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings
 from hobbes.store.calls import CALL_JSON, CALL_TYPES, columns_of_call
@@ -18,8 +18,6 @@ from hobbes.store.recorded_run import HOBBES
 from hobbes.store.runs import now
 from hobbes.store.schema import CALL, insertion
 from hobbes.worlds import world_named
-
-Row = dict[str, Any]
 
 MAX_TIMES = 1_000
 """More answers than this to one question are a slip of the keyboard."""

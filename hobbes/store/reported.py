@@ -5,7 +5,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 from annotated_types import Len
 from pydantic import Json
@@ -15,7 +15,7 @@ from hobbes.engine.measures import Measure, PlayedTurn, WorkedOut, work_out
 from hobbes.engine.record import canonical, compact
 from hobbes.engine.world import AnyWorld, won
 from hobbes.errors import DamagedError, HobbesError
-from hobbes.graphs.database import named_rows
+from hobbes.graphs.database import Row, named_rows
 from hobbes.store.checked_rows import Table
 from hobbes.store.damage import damage_error
 from hobbes.store.experiment_tables import BegunCell
@@ -44,8 +44,6 @@ REPORTED = Table(
     },
     lambda row, problem: damage_error(row["run"], "", problem),
 )
-
-Row: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from hobbes.engine.turn import RECORD_VERSION
 from hobbes.engine.world import MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.errors import DamagedError, MissingError, UsageError
 from hobbes.files import CASSETTE_SUFFIX
-from hobbes.graphs.database import named_rows, transaction
+from hobbes.graphs.database import Row, named_rows, transaction
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.prompt_set import PromptSet, bound
@@ -31,8 +31,6 @@ from hobbes.store.recorded_run import HOBBES, PersonQuestion, Run, Stretch, Vers
 from hobbes.store.row_hashes import RUN_COLUMNS, column_hashes
 from hobbes.store.schema import COUNTS, TEMPLATES, insertion
 from hobbes.worlds import world_named
-
-Row = dict[str, Any]
 
 RESERVED = {"last", "compare", "search", "experiments", "notes", "probes"}
 """Names that no run may have: `last` is the newest run, and the others are pages of `hobbes view`."""

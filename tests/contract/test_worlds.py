@@ -17,7 +17,7 @@ from hobbes.engine import reflection
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import FAILURE_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.chance import RngStream, chance
-from hobbes.engine.contract import faults_of
+from hobbes.engine.contract import check
 from hobbes.engine.digest import first_digest
 from hobbes.engine.measures import PlayedTurn, work_out
 from hobbes.engine.memory import Memory
@@ -766,7 +766,7 @@ def test_a_world_that_comes_with_hobbes_has_all_its_parts(world: str) -> None:
 @each_world
 def test_a_world_can_be_played_as_it_is(world: AnyWorld) -> None:
     assert WORLDS[world.name] is world
-    assert faults_of(world) == []
+    check(world)
     for n in (1, 2, 30):
         names = world.names(n)
         assert len({*names} - {OBSERVER}) == n
