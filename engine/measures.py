@@ -4,7 +4,7 @@ A history is read once, one turn after another, and no turn is kept. So the meas
 more memory than those of a short one.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -30,17 +30,11 @@ T = TypeVar("T")
 Turn_co = TypeVar("Turn_co", covariant=True)
 
 
-class History(Protocol[Turn_co]):
+class History(Sized, Iterable[Turn_co], Protocol[Turn_co]):
     """The turns of a run, in order. They may be read one by one from where they are stored.
 
     What reads them reads them once; only their number must be known before.
     """
-
-    def __len__(self) -> int:
-        """The number of the turns."""
-
-    def __iter__(self) -> Iterator[Turn_co]:
-        """Yield the turns."""
 
 
 class Measure(NamedTuple):

@@ -72,8 +72,6 @@ def parameters_of(policy: Policy) -> dict[str, float]:
 
 _as_text = json.JSONEncoder(ensure_ascii=False).encode
 
-NONE_GIVEN: Mapping[str, float] = {}
-
 
 def speak(  # noqa: PLR0913  everything that an answer depends on
     policies: Policies,
@@ -83,7 +81,7 @@ def speak(  # noqa: PLR0913  everything that an answer depends on
     rng: RngStream,
     *,
     tremble: float = 0.0,
-    parameters: Mapping[str, float] = NONE_GIVEN,
+    parameters: Mapping[str, float] | None = None,
 ) -> str:
     """Return the text that a scripted policy answers with; `parameters` are those of its own that are given.
 
@@ -91,7 +89,7 @@ def speak(  # noqa: PLR0913  everything that an answer depends on
     After that, with probability `noise` each, every item of the answer is spoiled in the world's way, a field
     of its reflection is spoiled, and the text is damaged (docs/rules/mining.md#noise).
     """
-    answer = policies.named(name)(view, rng, **parameters)
+    answer = policies.named(name)(view, rng, **(parameters or {}))
     if tremble > 0:
         answer = (policies.tremble or policies.another)(view, answer, rng, tremble)
     if noise == 0:

@@ -4,10 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
-
-Row: TypeAlias = dict[str, Any]
-"""A row: the values by the names of its columns."""
+from typing import Any
 
 BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
@@ -27,7 +24,7 @@ def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection
 
 def named_rows(
     connection: sqlite3.Connection, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()
-) -> Iterator[Row]:
+) -> Iterator[dict[str, Any]]:
     """Return the rows that a query finds, each with the values by the names of its columns."""
     cursor = connection.execute(sql, values)
     names = [name for name, *_ in cursor.description]

@@ -403,34 +403,21 @@ def answer_model(asked: Requests) -> type[BaseModel]:
     """Return the model of an answer to these requests: one ruling per unit, bounded by what it asked for."""
     if not asked:
         return ObserverAnswer
-    rulings = {
-        str(request["unit"]): (
-            create_model(
-                "RulingSaid",
-                __base__=RulingSaid,
-                grant=(int, Field(0, ge=0, le=request["amount"], description="sats to grant")),
-                reason=(
-                    str,
-                    Field(
-                        max_length=REASON_LIMIT,
-                        description=RulingSaid.model_fields["reason"].description,
-                    ),
-                ),
-            ),
-            Field(
-                default_factory=dict,
-                validate_default=True,
-                description=f"asks for {request['amount']}: {request['reason']}",
-            ),
-        )
-        for request in asked
-    }
-    on_each = create_model("Rulings", __config__=ConfigDict(extra="forbid", strict=True), **rulings)  # type: ignore[call-overload]  # names made at run time
-    return create_model(
-        "ObserverAnswer",
-        __config__=ConfigDict(extra="forbid", strict=True),
-        rulings=(on_each, Field(default_factory=dict, validate_default=True)),
-    )
+    strict = ConfigDict(extra="forbid", strict=True)
+    said = {request["unit"]: _ruling_field(request) for request in asked}
+    on_each = create_model("Rulings", __config__=strict, **said)
+    rulings = (on_each, Field(default_factory=dict, validate_default=True))
+    return create_model("ObserverAnswer", __config__=strict, rulings=rulings)
+
+
+def _ruling_field(request: Mapping[str, Any]) -> Any:  # noqa: ANN401  as pydantic declares fields
+    """Return the field of the ruling on a request; of one that is left out, the reason is missing."""
+    amount, words = request["amount"], RulingSaid.model_fields["reason"].description
+    grant = (int, Field(0, ge=0, le=amount, description="sats to grant"))
+    reason = (str, Field(max_length=REASON_LIMIT, description=words))
+    model = create_model("RulingSaid", __base__=RulingSaid, grant=grant, reason=reason)
+    asked = f"asks for {amount}: {request['reason']}"
+    return model, Field(default_factory=dict, validate_default=True, description=asked)
 
 
 def stored_rulings(intents: Mapping[str, Intent]) -> dict[str, Json]:

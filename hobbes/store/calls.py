@@ -13,7 +13,7 @@ from hobbes.engine.answer import DECISIONS, FoundAs, Outcome
 from hobbes.engine.measures import ratio
 from hobbes.engine.record import sha256
 from hobbes.errors import DamagedError
-from hobbes.graphs.database import Row, named_rows
+from hobbes.graphs.database import named_rows
 from hobbes.nodes.journal import (
     FOLLOW_UP_QUESTION,
     TURN_QUESTION,
@@ -26,7 +26,7 @@ from hobbes.nodes.journal import (
     is_program,
 )
 from hobbes.nodes.reading import deciding
-from hobbes.store.checked_rows import Table
+from hobbes.store.checked_rows import Row, Table
 from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import with_time_zone
 from hobbes.store.row_hashes import CALL_COLUMNS, call_hash

@@ -35,10 +35,6 @@ Keep: TypeAlias = Callable[[Any, str, JsonObject, Reply, ParsedAnswer], None]
 """Takes the state of the world, an actor and its view, what its policy replied, and how that was read."""
 
 
-def keep_nothing(*_: object) -> None:
-    """Let an answer go; what counts of it is in the turn."""
-
-
 def is_pure(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> bool:
     """Return whether scripted policies alone decide a run, so that the engine's steps can play it."""
     policies = all(spec.startswith(f"{PlayerKind.POLICY}:") for spec in models.values())
@@ -46,7 +42,7 @@ def is_pure(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -
 
 
 def pure_turns(
-    world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], keep: Keep = keep_nothing
+    world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], keep: Keep | None = None
 ) -> Iterator[Turn[Any, Any]]:
     """Yield the turns of a game. Their records, and so the digest, are those of the same run on the graph.
 
@@ -68,7 +64,8 @@ def pure_turns(
         for actor, view in views(world, state, memories).items():
             reply = players[world.owner(state, actor)].answer(state.turn, actor, view)
             answers[actor] = read(actor, reply, answer_fields(world, setting, actor))
-            keep(state, actor, view, reply, answers[actor])
+            if keep:
+                keep(state, actor, view, reply, answers[actor])
         return play_turn(world, state, memories, answers, _ruling(world, setting, state, answers))
 
     state = world.setup(setting.config, setting.agents, setting.seed)

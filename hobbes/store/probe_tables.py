@@ -8,11 +8,11 @@ from pydantic import AfterValidator, Field, Json
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from hobbes.errors import DamagedError, MissingError
-from hobbes.graphs.database import Row, named_rows
+from hobbes.graphs.database import named_rows
 from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings
 from hobbes.store.calls import CALL_JSON, CALL_TYPES, columns_of_call
-from hobbes.store.checked_rows import Table
+from hobbes.store.checked_rows import Row, Table
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import HOBBES
 from hobbes.store.runs import now

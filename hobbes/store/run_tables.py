@@ -6,12 +6,12 @@ Further columns tell which call of each agent and turn counts, and which calls f
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from hobbes.engine.measures import agent_turns_of
 from hobbes.engine.names import did_you_mean
 from hobbes.errors import MissingError
 from hobbes.store.calls import by_turn
+from hobbes.store.checked_rows import Row
 from hobbes.store.history import StoredHistory, load_state
 from hobbes.store.home import Store
 from hobbes.store.record_views import VIEWS
@@ -19,8 +19,6 @@ from hobbes.store.recorded_run import Run
 from hobbes.store.row_hashes import CALL_COLUMNS
 from hobbes.store.schema import ADDRESS, agent_turns_columns, kinds_of
 from hobbes.store.turns import TURNS
-
-Row: TypeAlias = dict[str, Any]
 
 QUERIES = {
     "turns": "select run, turn, digest, ended, state, ledgers from turns where run = ? order by turn",

@@ -20,11 +20,11 @@ from hobbes.engine.turn import RECORD_VERSION
 from hobbes.engine.world import MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.errors import DamagedError, MissingError, UsageError
 from hobbes.files import CASSETTE_SUFFIX
-from hobbes.graphs.database import Row, named_rows, transaction
+from hobbes.graphs.database import named_rows, transaction
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.prompt_set import PromptSet, bound
-from hobbes.store.checked_rows import Table
+from hobbes.store.checked_rows import Row, Table
 from hobbes.store.command_line import command
 from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import HOBBES, PersonQuestion, Run, Stretch, Versions
