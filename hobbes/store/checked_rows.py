@@ -1,7 +1,7 @@
-"""What the columns of a table hold, and the one reader of them.
+"""What the columns of a table hold, the one reader of them, and the one error for a damaged row.
 
-Whoever can write the file of a home can write anything into it. A value that does not belong into its column
-leads to one error, which names the row and the column.
+Whoever can write the file of a home can write anything into it. A row is damaged if a value does not belong
+into its column, or if the row is not as it was written: its hash or its link in the chain of digests differs.
 """
 
 import json
@@ -18,6 +18,14 @@ Row: TypeAlias = dict[str, Any]
 """A row of a table, by the names of its columns."""
 
 _adapter = cache(TypeAdapter[Any])
+
+
+def damage_error(run: object, where: str, problem: str) -> DamagedError:
+    """Return the error for a damaged row; `where` begins with a comma, or is empty for a whole run."""
+    return DamagedError(
+        f"run {run}{where}: {problem}; `hobbes verify {run}` lists what was changed; "
+        "put back an earlier copy of runs.db, or play the run again"
+    )
 
 
 class Table:

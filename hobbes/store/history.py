@@ -12,7 +12,7 @@ from hobbes.engine.reflection import REPORTS
 from hobbes.engine.turn import answer_fields
 from hobbes.errors import DamagedError, MissingError
 from hobbes.nodes.reading import read
-from hobbes.store.damage import damage_error
+from hobbes.store.checked_rows import damage_error
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn

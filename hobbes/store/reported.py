@@ -16,8 +16,7 @@ from hobbes.engine.record import canonical, compact
 from hobbes.engine.world import AnyWorld, won
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.graphs.database import named_rows
-from hobbes.store.checked_rows import Row, Table
-from hobbes.store.damage import damage_error
+from hobbes.store.checked_rows import Row, Table, damage_error
 from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.history import StoredHistory, state_before
 from hobbes.store.home import Store

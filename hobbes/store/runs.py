@@ -24,9 +24,8 @@ from hobbes.graphs.database import named_rows, transaction
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.prompt_set import PromptSet, bound
-from hobbes.store.checked_rows import Row, Table
+from hobbes.store.checked_rows import Row, Table, damage_error
 from hobbes.store.command_line import command
-from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import HOBBES, PersonQuestion, Run, Stretch, Versions
 from hobbes.store.row_hashes import RUN_COLUMNS, column_hashes
 from hobbes.store.schema import COUNTS, TEMPLATES, insertion

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from operator import itemgetter
 
 import pytest
 from starlette.applications import Starlette
@@ -97,16 +96,14 @@ def test_a_server_never_sees_more_calls_in_a_minute_than_the_limit_however_slow_
     clock = 0.0
     monkeypatch.setattr("hobbes.nodes.rate_limits.time.monotonic", lambda: clock)
     limiter, limits = RateLimiter(), Limits(20, 60)
-    seen, under_way = list[float](), list[tuple[float, rate_limits.Request]]()
+    seen, under_way = list[float](), dict[rate_limits.Request, float]()
     for number in range(400):
         while (request := limiter.begin("alice", limits, 0)) is None:
-            first = min(under_way, key=itemgetter(0))
-            under_way.remove(first)
-            ended, its = first
-            clock = max(clock, ended)
-            its.end(clock)
+            first = min(under_way, key=under_way.__getitem__)
+            clock = max(clock, under_way.pop(first))
+            first.end(clock)
         seen.append(request.begins + (ON_THE_WAY if number // 60 % 2 == 0 else 0))
-        under_way.append((seen[-1] + (0.0, 0.1, 30.0)[number % 7 % 3], request))
+        under_way[request] = seen[-1] + (0.0, 0.1, 30.0)[number % 7 % 3]
     seen.sort()
     assert min(later - earlier for earlier, later in zip(seen, seen[60:], strict=False)) > 59.999
     assert seen[-1] < 400 / 60 * 60 * 1.5, "the limit is not used"
