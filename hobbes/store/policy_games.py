@@ -48,7 +48,8 @@ def pure_turns(
 
     `models` has the spec of each agent's policy. In the place of an observer that is a model or a person, the
     world's default stand-in rules. A failed call leads to the default action, whatever `on_failure` says.
-    `keep` is given each answer.
+    `keep`, if given, is told each answer.
+
     Let go of a turn before you ask for the next one: Python's garbage collector goes through all that is
     kept.
     """

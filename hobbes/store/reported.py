@@ -72,7 +72,7 @@ def measures_over_time(world: AnyWorld) -> tuple[str, ...]:
     return (*world.measures.shares, *world.measures.inequality)
 
 
-def stretch(rounds: int) -> int:
+def stretch_length(rounds: int) -> int:
     """Return the number of turns in a stretch of a run with so many rounds; the last one may be shorter."""
     return max(1, math.ceil(rounds / MAX_STRETCHES))
 
@@ -84,7 +84,7 @@ def row_of(
     measures: Iterable[Measure],
 ) -> Row:
     """Return the row of a run that has finished, from its last state and all its measures."""
-    world, length = run.world, stretch(run.setting.config.rounds)
+    world, length = run.world, stretch_length(run.setting.config.rounds)
     of_scopes: dict[str, list[float | None]] = defaultdict(lambda: [None] * len(SCOPES))
     of_turns: dict[str, dict[int, list[float]]] = {
         name: defaultdict(list) for name in measures_over_time(world)

@@ -210,6 +210,7 @@ def test_a_server_that_wants_fewer_requests_is_waited_for_as_long_as_a_call_may_
     assert tries_and_end(*[full] * 9, patience=10) == [5, "429"]
     assert waits == [0.5, 1, 2, 4]
     assert tries_and_end(*[full] * 9, patience=600) == [10, "fine"]
+    assert tries_and_end(*[full] * 1100, patience=8 * 1100) == [1101, "fine"]
 
 
 def test_a_request_that_waits_for_those_of_other_runs_stops_with_its_run() -> None:
