@@ -40,7 +40,7 @@ READING_CODES: Mapping[str, str] = {
     "read/repaired": "a broken JSON object was completed",
     "read/second-answer": "the other one of the two answers of an agent counts",
 }
-"""What the codes of reading an answer mean, or two of them after a follow-up question."""
+"""What the codes of reading an answer mean."""
 
 FAILURE_CODES: Mapping[str, str] = {
     "read/refused": "the model refused to answer",

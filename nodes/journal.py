@@ -1,4 +1,4 @@
-"""The journal of a run, as the nodes see it: it keeps each call and each resolved turn.
+"""Calls, and the journal of a run as the nodes see it, which keeps each call and each resolved turn.
 
 A call is kept before its answer is used. Resume, replay, fork and trace all read from these calls, so a
 call that was answered is not sent again. The nodes know this protocol only; the run database implements it.
