@@ -38,8 +38,9 @@ READING_CODES: Mapping[str, str] = {
     "read/too-large": "a number was cut to the largest one that is read, 10 to the power of 18",
     "read/most-fields": "of several objects, one before the last counts: it has the most fields of an answer",
     "read/repaired": "a broken JSON object was completed",
+    "read/second-answer": "the other one of the two answers of an agent counts",
 }
-"""What the codes of reading a text mean."""
+"""What the codes of reading an answer mean."""
 
 FAILURE_CODES: Mapping[str, str] = {
     "read/refused": "the model refused to answer",
@@ -48,11 +49,6 @@ FAILURE_CODES: Mapping[str, str] = {
     "read/timed-out": "no answer came in time",
 }
 """What the codes of calls without an answer mean: each is `read/` and how the call ended."""
-
-FOLLOW_UP_CODES: Mapping[str, str] = {
-    "read/second-answer": "the other one of the two answers of an agent counts"
-}
-"""What the code of the answer that does not count means, if there was a follow-up question."""
 
 
 class FoundAs(StrEnum):

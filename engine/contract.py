@@ -9,18 +9,12 @@ from hobbes.engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Codec, Config, Se
 
 
 def check(world: AnyWorld) -> None:
-    """Raise ValueError, in one line that has all faults, for a world that does not keep the contract."""
-    if found := faults_of(world):
-        raise ValueError("; ".join(found))
-
-
-def faults_of(world: AnyWorld) -> list[str]:
-    """Return the faults of a world, each as a line that names the world and the field, and says what to do.
+    """Raise ValueError for a world that does not keep the contract, in one line with all its faults.
 
     The first turn is tried only if the parts are right. What its functions raise is a bug, and is raised.
     """
-    found = [*_faults_of_parts(world)] or [*_faults_of_facets(world), *_faults_of_start(world)]
-    return [f"world {world.name}: {fault}" for fault in found]
+    if faults := [*_faults_of_parts(world)] or [*_faults_of_facets(world), *_faults_of_start(world)]:
+        raise ValueError("; ".join(f"world {world.name}: {fault}" for fault in faults))
 
 
 def _faults_of_parts(world: AnyWorld) -> Iterator[str]:

@@ -4,7 +4,7 @@ A history is read once, one turn after another, and no turn is kept. So the meas
 more memory than those of a short one.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -30,17 +30,11 @@ T = TypeVar("T")
 Turn_co = TypeVar("Turn_co", covariant=True)
 
 
-class History(Protocol[Turn_co]):
+class History(Sized, Iterable[Turn_co], Protocol[Turn_co]):
     """The turns of a run, in order. They may be read one by one from where they are stored.
 
     What reads them reads them once; only their number must be known before.
     """
-
-    def __len__(self) -> int:
-        """The number of the turns."""
-
-    def __iter__(self) -> Iterator[Turn_co]:
-        """Yield the turns."""
 
 
 class Measure(NamedTuple):
@@ -258,38 +252,81 @@ class Measures(Generic[S, I]):
 AnyMeasures: TypeAlias = Measures[Any, Any]
 
 
+class AgentTurn(NamedTuple):
+    """A row of the plain table of a world: what an agent did in a turn, and what it has after it."""
+
+    turn: int
+    agent: str
+    values: Mapping[str, str | int]
+
+
+class WorkedOut(NamedTuple):
+    """What is worked out from the turns of a run by the formulas of one version: `Measures.version`."""
+
+    measures: list[Measure]
+    agent_turns: list[AgentTurn]
+
+
 class Folding(Generic[P]):
-    """Works out the measures of a run, turn by turn. Their number must be known before, for the halves."""
+    """Works out the figures of a run, turn by turn.
 
-    def __init__(self, measures: AnyMeasures, turns: int) -> None:
-        self._each, self._parts, self._so_far = measures.each, measures.parts, measures.so_far
+    `turns` is their number, which the halves need; if it is not known (None), all turns are kept to the end.
+    """
+
+    def __init__(self, measures: AnyMeasures, turns: int | None) -> None:
+        self._measures = measures
         self._of_run = measures.of_run
-        self._sees = {formula.see for formula in (*self._each.values(), *self._of_run.values())}
-        self._whole, self._part = _Scope(self._of_run), _Scope(self._parts)
-        self._half = turns // 2
+        self._sees = {formula.see for formula in (*measures.each.values(), *self._of_run.values())}
+        self._whole, self._part = _Scope(self._of_run), _Scope(measures.parts)
+        self._half = None if turns is None else turns // 2
+        self._kept: list[P] = []
         self._added = 0
+        self._figures: list[Measure] = []
+        self._agent_turns: list[AgentTurn] = []
 
-    def add(self, played: P, /) -> list[Measure]:
-        """Add the next turn; return its measures, and before them those of the first half if it is over."""
-        found: list[Measure] = []
+    def add(self, played: P, /) -> None:
+        """Add the next turn."""
+        if self._half is None:
+            self._kept.append(played)
+            return
         if 0 < self._half == self._added:
-            found += self._of_half("first-half")
-            self._part = _Scope(self._parts)
+            self._end_half("first-half")
+            self._part = _Scope(self._measures.parts)
         self._added += 1
         seen = {see: see(played) for see in self._sees}
-        one = _Scope(self._each)
+        one = _Scope(self._measures.each)
         for scope in (self._whole, self._part, one):
             scope.add(seen)
-        found += one.measures(f"turn/{played.before.turn}", self._each)
-        return found
+        self._figures += one.measures(f"turn/{played.before.turn}", self._measures.each)
+        self._agent_turns += agent_turns_of(self._measures, played)
 
-    def end(self) -> list[Measure]:
-        """Return the measures of the second half and of the run."""
-        found = self._of_half("second-half") if self._half else []
-        return [*found, *self._whole.measures("run", self._of_run)] if self._added else found
+    def end(self) -> WorkedOut:
+        """Return all figures of the run, which has ended."""
+        if self._half is None:
+            return work_out(self._measures, self._kept)
+        if self._half:
+            self._end_half("second-half")
+        if self._added:
+            self._figures += self._whole.measures("run", self._of_run)
+        return WorkedOut(self._figures, self._agent_turns)
 
-    def _of_half(self, half: str) -> list[Measure]:
-        return [*self._part.measures(half, self._parts), *self._whole.measures(half, self._so_far)]
+    def _end_half(self, half: str) -> None:
+        self._figures += self._part.measures(half, self._measures.parts)
+        self._figures += self._whole.measures(half, self._measures.so_far)
+
+
+def work_out(measures: AnyMeasures, history: History[Any]) -> WorkedOut:
+    """Return the measures of a run and the rows of its plain table, and read each of its turns once."""
+    folding = Folding[Any](measures, len(history))
+    for played in history:
+        folding.add(played)
+    return folding.end()
+
+
+def agent_turns_of(measures: AnyMeasures, played: PlayedTurn[Any, Any]) -> list[AgentTurn]:
+    """Return the rows of a turn in the plain table of a world, none if it has no such table."""
+    rows = measures.agent_turns.rows(played) if measures.agent_turns else {}
+    return [AgentTurn(played.before.turn, agent, values) for agent, values in rows.items()]
 
 
 def by_scores(scores: Callable[[S], Mapping[str, int]]) -> Formulas[PlayedTurn[S, Any]]:
@@ -306,37 +343,6 @@ def by_scores(scores: Callable[[S], Mapping[str, int]]) -> Formulas[PlayedTurn[S
         return {agent: float(score) for agent, score in scores(played.after).items()}
 
     return {"score": score, "score/AGENT": score_of}
-
-
-class AgentTurn(NamedTuple):
-    """A row of the plain table of a world: what an agent did in a turn, and what it has after it."""
-
-    turn: int
-    agent: str
-    values: Mapping[str, str | int]
-
-
-class WorkedOut(NamedTuple):
-    """What is worked out from the turns of a run by the formulas of one version: `Measures.version`."""
-
-    measures: list[Measure]
-    agent_turns: list[AgentTurn]
-
-
-def work_out(measures: AnyMeasures, history: History[Any]) -> WorkedOut:
-    """Return the measures of a run and the rows of its plain table, and read each of its turns once."""
-    agent_turns: list[AgentTurn] = []
-    folding, figures = Folding[Any](measures, len(history)), list[Measure]()
-    for played in history:
-        figures += folding.add(played)
-        agent_turns += agent_turns_of(measures, played)
-    return WorkedOut([*figures, *folding.end()], agent_turns)
-
-
-def agent_turns_of(measures: AnyMeasures, played: PlayedTurn[Any, Any]) -> list[AgentTurn]:
-    """Return the rows of a turn in the plain table of a world, none if it has no such table."""
-    rows = measures.agent_turns.rows(played) if measures.agent_turns else {}
-    return [AgentTurn(played.before.turn, agent, values) for agent, values in rows.items()]
 
 
 def ratio(part: float, whole: float) -> float | None:

@@ -20,21 +20,15 @@ Policy: TypeAlias = Callable[..., JsonObject]
 A policy may have parameters of its own: keyword-only arguments with a default, each a share from 0 to 1.
 """
 
-Spoil: TypeAlias = Callable[[JsonObject, JsonObject, RngStream, float], JsonObject]
-"""From a view, an answer, random draws and the noise (0 to 1) to the answer with some items spoiled."""
-
-Tremble: TypeAlias = Callable[[JsonObject, JsonObject, RngStream, float], JsonObject]
-"""From a view, an answer, random draws and a probability (0 to 1) to the answer with some actions replaced.
-
-Each action is replaced with this probability by a random one that is legal as far as the view tells.
-"""
+Change: TypeAlias = Callable[[JsonObject, JsonObject, RngStream, float], JsonObject]
+"""From a view, an answer, random draws and a probability (0 to 1) to the answer with some parts changed."""
 
 
 SPOILED_VALUES: tuple[Json, ...] = (None, "a lot", -1, 10**7, 0.5, [], {})
 """Values of the wrong kind, or out of range, which a model might give."""
 
 
-def spoil_fields(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Spoil
+def spoil_fields(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Change
     """Spoil each field of an answer with probability `noise`, and as often add one that no schema has."""
     spoiled = {
         name: rng.pick(SPOILED_VALUES, f"noise/{name}/kind") if rng.happens(noise, f"noise/{name}") else value
@@ -47,13 +41,14 @@ def spoil_fields(view: JsonObject, answer: JsonObject, rng: RngStream, noise: fl
 class Policies:
     """A world's scripted policies by name, the default one, and how the world spoils and replaces actions.
 
-    Without a `tremble`, what replaces an answer is that of a policy that is picked at random.
+    `spoil` spoils items of an answer as a model might. `tremble` replaces actions by random legal ones, as
+    far as the view tells; without one, the whole answer is replaced by that of a policy picked at random.
     """
 
     by_name: Mapping[str, Policy]
     default: str
-    spoil: Spoil = spoil_fields
-    tremble: Tremble | None = None
+    spoil: Change = spoil_fields
+    tremble: Change | None = None
 
     def named(self, name: str) -> Policy:
         """Return the policy of a name. Raise ValueError if there is none."""
@@ -77,8 +72,6 @@ def parameters_of(policy: Policy) -> dict[str, float]:
 
 _as_text = json.JSONEncoder(ensure_ascii=False).encode
 
-NONE_GIVEN: Mapping[str, float] = {}
-
 
 def speak(  # noqa: PLR0913  everything that an answer depends on
     policies: Policies,
@@ -88,7 +81,7 @@ def speak(  # noqa: PLR0913  everything that an answer depends on
     rng: RngStream,
     *,
     tremble: float = 0.0,
-    parameters: Mapping[str, float] = NONE_GIVEN,
+    parameters: Mapping[str, float] | None = None,
 ) -> str:
     """Return the text that a scripted policy answers with; `parameters` are those of its own that are given.
 
@@ -96,7 +89,7 @@ def speak(  # noqa: PLR0913  everything that an answer depends on
     After that, with probability `noise` each, every item of the answer is spoiled in the world's way, a field
     of its reflection is spoiled, and the text is damaged (docs/rules/mining.md#noise).
     """
-    answer = policies.named(name)(view, rng, **parameters)
+    answer = policies.named(name)(view, rng, **(parameters or {}))
     if tremble > 0:
         answer = (policies.tremble or policies.another)(view, answer, rng, tremble)
     if noise == 0:

@@ -9,11 +9,11 @@ tournaments and tests. Parsed answers and an observer's ruling go in, and a reco
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeAlias, get_args
 
-from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
+from hobbes.engine.answer import FAILURE_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
 from hobbes.engine.record import Draw, Drop, Event, JsonObject, Mend, canonical
@@ -179,22 +179,18 @@ class Turn(NamedTuple, Generic[S, I]):
         )
 
 
-def views(world: AnyWorld, state: Any, memories: Mapping[str, Memory]) -> dict[str, JsonObject]:  # noqa: ANN401
-    """Return the view of each agent that acts this turn, with its own memory."""
-    return _views_of(world, state, memories, world.actors(state))
-
-
 def view_of(world: AnyWorld, state: Any, memories: Mapping[str, Memory], agent: str) -> JsonObject:  # noqa: ANN401
     """Return the view of one agent, with its own memory."""
-    return _views_of(world, state, memories, (agent,))[agent]
+    return views(world, state, memories, (agent,))[agent]
 
 
-def _views_of(
+def views(
     world: AnyWorld,
     state: Any,  # noqa: ANN401  a world's own state
     memories: Mapping[str, Memory],
-    agents: Iterable[str],
+    agents: Iterable[str] | None = None,
 ) -> dict[str, JsonObject]:
+    """Return the views of these agents, or of all that act this turn, each with its own memory."""
     fields = fields_of(world.action(state.setting))
     sentences = meanings(world) if state.config.feedback else None
     return {
@@ -202,7 +198,7 @@ def _views_of(
             world.observe(state, agent),
             memories.get(agent, EMPTY_MEMORY).as_shown(fields, sentences),
         )
-        for agent in agents
+        for agent in (world.actors(state) if agents is None else agents)
     }
 
 
@@ -254,19 +250,18 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
     ruled = world.observer.rule(state, judged.intents, ruling.said if ruling else None)
     # The outcome of the observer's call is left out, so that a person and a model that rule alike give the
     # same digest.
-    return Judged(
-        world,
-        judged.outcomes,
-        ruled.intents,
-        (*judged.drops, *(ruling.drops if ruling else ()), *ruled.drops),
-        (*judged.mends, *(ruling.mends if ruling else ()), *ruled.mends),
+    return replace(
+        judged,
+        intents=ruled.intents,
+        drops=(*judged.drops, *(ruling.drops if ruling else ()), *ruled.drops),
+        mends=(*judged.mends, *(ruling.mends if ruling else ()), *ruled.mends),
     )
 
 
 def meanings(world: AnyWorld) -> Mapping[str, str]:
     """Return the sentence of each code in a run: of rejections, corrections and scripted rulings."""
     reasons = world.observer.reasons if world.observer else {}
-    codes = {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **REFLECTION_CODES}
+    codes = {**READING_CODES, **FAILURE_CODES, **REFLECTION_CODES}
     return {**codes, **world.telling.codes, **reasons}
 
 

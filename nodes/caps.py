@@ -7,7 +7,7 @@ a run costs is not part of what it plays, so caps never change a digest.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import TypeVar
 
@@ -50,26 +50,32 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What several runs that are played side by side may cost together, and have cost so far."""
+    """What a run, or several runs that are played side by side, may cost, and have cost so far."""
 
     caps: Caps
     spent: Spent
 
-    def take(self) -> str:
-        """Count one more call. Return which cap does not allow it, empty if all do."""
-        reason = self.reached_cap()
-        self.spent.calls += not reason
-        return reason
+    def reached_cap(self, *, of_calls: bool = True) -> str:
+        """Return which cap is reached or cannot be enforced; empty if all allow another call.
 
-    def reached_cap(self) -> str:
-        """Return which cap is reached or cannot be enforced; empty if all allow another call."""
-        return reached_cap(self.caps, self.spent)
+        Without `of_calls`, the cap on calls does not matter.
+        """
+        for name in Caps.__dataclass_fields__:
+            cap, used = getattr(self.caps, name), getattr(self.spent, name)
+            if cap is None or (name == "calls" and not of_calls):
+                continue
+            option = f"--max-{name} {cap:.15g}"
+            if used is None:
+                return f"{option} cannot be enforced: the server reported no tokens for an answer"
+            if used >= cap:
+                return f"{option} is reached"
+        return ""
 
 
 class Meter:
     """Counts what a run costs, and stops it when a cap is reached.
 
-    `usd_of` returns the price of a reply in US dollars, or None if it is unknown. `budget` is what this run
+    `usd_of` returns the price of a reply in US dollars, or None if it is unknown. `shared` is what this run
     and others together may cost, None without such a limit.
     """
 
@@ -78,30 +84,28 @@ class Meter:
         caps: Caps = NO_CAPS,
         spent: Spent | None = None,
         usd_of: Callable[[Reply], float | None] = lambda _: None,
-        budget: Budget | None = None,
+        shared: Budget | None = None,
     ) -> None:
         self._caps = caps
         self._usd_of = usd_of
         self.spent = spent or Spent()
         """What the run has cost so far."""
+        self._budgets = [Budget(caps, self.spent), *([shared] if shared else [])]
         self._began = time.monotonic() - self.spent.seconds
         self.waiting: list[str] = []
         """The agents whose calls are under way, in the order in which they were asked."""
         self.stop_reason = ""
         """Which cap stopped the run; empty until one does."""
-        self._budget = budget
 
     @contextmanager
     def call(self, agent: str) -> Iterator[None]:
         """Count a call to an agent while it is made. Raise HaltedError if a cap does not allow it."""
         # The first reason stays, so that every later call of the turn reports the same one.
-        self.spent.seconds = time.monotonic() - self._began
-        self.stop_reason = self.stop_reason or reached_cap(self._caps, self.spent)
-        if self._budget and not self.stop_reason:
-            self.stop_reason = self._budget.take()
+        self.stop_reason = self.stop_reason or self._reached_cap()
         if self.stop_reason:
             raise HaltedError(self.stop_reason)
-        self.spent.calls += 1
+        for budget in self._budgets:
+            budget.spent.calls += 1
         self.waiting.append(agent)
         try:
             yield
@@ -113,14 +117,15 @@ class Meter:
 
         Caps on calls do not matter here, since the call has been counted.
         """
+        if reason := self._reached_cap(of_calls=False):
+            self.stop_reason = self.stop_reason or reason
+            raise HaltedError(reason)
+
+    def _reached_cap(self, *, of_calls: bool = True) -> str:
+        """Return which cap of any budget does not allow another call; empty if all do."""
         self.spent.seconds = time.monotonic() - self._began
-        limits = [(self._caps, self.spent)]
-        if self._budget:
-            limits.append((self._budget.caps, self._budget.spent))
-        for caps, spent in limits:
-            if reason := reached_cap(replace(caps, calls=None), spent):
-                self.stop_reason = self.stop_reason or reason
-                raise HaltedError(reason)
+        reasons = (budget.reached_cap(of_calls=of_calls) for budget in self._budgets)
+        return next(filter(None, reasons), "")
 
     def seconds_left(self) -> float:
         """Return how many seconds the run may still take; infinity without a cap on them."""
@@ -132,24 +137,9 @@ class Meter:
         """Add the cost of a call that has ended. A call that brought no answer costs nothing."""
         if reply.failure in NO_ANSWER:
             return
-        cost = _sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply)
-        self.spent.add(*cost)
-        if self._budget:
-            self._budget.spent.add(*cost)
-
-
-def reached_cap(caps: Caps, spent: Spent) -> str:
-    """Return which cap is reached or cannot be enforced; empty if all allow another call."""
-    for name in Caps.__dataclass_fields__:
-        cap, used = getattr(caps, name), getattr(spent, name)
-        if cap is None:
-            continue
-        option = f"--max-{name} {cap:.15g}"
-        if used is None:
-            return f"{option} cannot be enforced: the server reported no tokens for an answer"
-        if used >= cap:
-            return f"{option} is reached"
-    return ""
+        tokens, usd = _sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply)
+        for budget in self._budgets:
+            budget.spent.add(tokens, usd)
 
 
 def _sum(one: T | None, other: T | None) -> T | None:

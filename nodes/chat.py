@@ -149,11 +149,6 @@ class ResponseTooLongError(openai.OpenAIError):
     """A response is too long to read. It is an OpenAIError, because the client passes those on unchanged."""
 
 
-def _check_parts(response: httpx2.Response) -> None:
-    if next(islice(_PART.finditer(response.content), MAX_BODY_PARTS, None), None):
-        raise ResponseTooLongError(f"more than {MAX_BODY_PARTS} parts of JSON")
-
-
 class BoundedStream(httpx2.AsyncByteStream):
     """The pieces of a body, up to MAX_BODY_BYTES bytes. `source` is what they come from in the end."""
 
@@ -192,7 +187,8 @@ async def _read_bounded(response: httpx2.Response) -> None:
     response.stream = BoundedStream(compressed.aiter_bytes(), source)
     response.encoding = "utf-8"
     await response.aread()
-    _check_parts(response)
+    if next(islice(_PART.finditer(response.content), MAX_BODY_PARTS, None), None):
+        raise ResponseTooLongError(f"more than {MAX_BODY_PARTS} parts of JSON")
 
 
 class PlainClient(openai.DefaultAioHttpClient):

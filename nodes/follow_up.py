@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
+from hobbes.engine.memory import reason
 from hobbes.engine.record import Drop, Mend, excerpt
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.nodes.journal import Prompt, Reply
 from hobbes.nodes.prompt_set import PromptSet
-from hobbes.nodes.prompting import follow_up_text, rejection_in_words
+from hobbes.nodes.prompt_templates import one_line_json
+from hobbes.nodes.prompting import follow_up_text
 
 MAX_REJECTIONS = 20
 """How many rejections are shown, so that the prompt stays bounded whatever the agent answered."""
@@ -29,7 +31,10 @@ class Answer(NamedTuple):
 
 def follow_up_prompt(prompts: PromptSet, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
     """Return the follow-up question: the agent's answer, each rejection with its reason, the turn's text."""
-    rejections = [rejection_in_words(prompts, drop) for drop in drops[:MAX_REJECTIONS]]
+    rejections = [
+        f"{one_line_json(drop.said)}: {reason(prompts.sentences, drop.code, drop.detail)}"
+        for drop in drops[:MAX_REJECTIONS]
+    ]
     # The answer stands between fences in the prompt; fences of its own would end the block early.
     fenced = answer[:TEXT_LIMIT].replace("```", "'''")
     return prompt._replace(turn=follow_up_text(prompts.lang, fenced, rejections, prompt.turn))

@@ -1,4 +1,4 @@
-"""The journal of a run, as the nodes see it: it keeps each call and each resolved turn.
+"""Calls, and the journal of a run as the nodes see it, which keeps each call and each resolved turn.
 
 A call is kept before its answer is used. Resume, replay, fork and trace all read from these calls, so a
 call that was answered is not sent again. The nodes know this protocol only; the run database implements it.
@@ -140,9 +140,6 @@ class CallDetails(NamedTuple):
     """The usage as the provider sent it, as JSON."""
 
 
-NO_DETAILS = CallDetails()
-
-
 class Reply(NamedTuple):
     """What came back from a player. `failure` is the outcome if the call failed, otherwise None."""
 
@@ -159,7 +156,7 @@ class Reply(NamedTuple):
     player: str = ""
     """The spec of the player that replied; empty for a call of an earlier version of hobbes."""
     reasoning_source: ReasoningSource = ReasoningSource.NONE
-    details: CallDetails = NO_DETAILS
+    details: CallDetails = CallDetails()
 
 
 class Call(NamedTuple):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
-from hobbes.nodes.secrecy import ADDRESS, KEY, key_in, without_secrets
+from hobbes.nodes.secrecy import BASE_URL, KEY, key_in, without_secrets
 
 if TYPE_CHECKING:
     import httpx2
@@ -164,9 +164,9 @@ def server_address(settings: ModelSettings) -> "httpx2.URL":
     if settings.base_url:
         return url_of(settings.base_url)
     try:
-        return url_of(os.environ.get(ADDRESS) or OPENAI)
+        return url_of(os.environ.get(BASE_URL) or OPENAI)
     except ValueError as error:
-        raise ValueError(f"{ADDRESS} {error}") from None
+        raise ValueError(f"{BASE_URL} {error}") from None
 
 
 def url_of(text: str) -> "httpx2.URL":

@@ -4,23 +4,16 @@ langchain-core's rate limiters count requests per second, but no tokens.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from hobbes.nodes.call_failures import Pause
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.rate_limits import Limits, RateLimiter
+from hobbes.nodes.rate_limits import Limits, RateLimiter, Request
 
 LOOK_AGAIN = 0.02
 """How many seconds a request waits before it looks whether one of another run has ended."""
-
-
-@dataclass(slots=True)
-class Request:
-    """A request that has begun. Whoever made it sets its true number of tokens."""
-
-    tokens: int
 
 
 class Pace:
@@ -39,17 +32,16 @@ class Pace:
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Request]:
-        """Wait until a request of about so many tokens may begin. Set the true number in what is yielded."""
+        """Wait until a request of about so many tokens may begin, and yield it; set its true number there."""
         async with self._slots:
             async with self._next:  # only the first one in the queue looks
                 # Another run may end its request, so there is no event to wait for.
-                while (place := self._limiter.begin(self._model, self._limits, tokens)) is None:
+                while (request := self._limiter.begin(self._model, self._limits, tokens)) is None:
                     await asyncio.sleep(LOOK_AGAIN)
                     await self._pause(0)  # the run may have to stop
-            request = Request(tokens)
             try:
-                if place.seconds:
-                    await self._pause(place.seconds)
+                if (seconds := request.begins - time.monotonic()) > 0:
+                    await self._pause(seconds)
                 yield request
             finally:
-                self._limiter.end(self._model, place.number, request.tokens)
+                request.end(time.monotonic())

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.memory import Memory, in_words, reason
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.record import Drop, Json, JsonObject, canonical, sha256
+from hobbes.engine.record import Json, JsonObject, canonical, sha256
 from hobbes.engine.reflection import REPORTS, TEXTS
 from hobbes.engine.turn import play_turn, view_of
 from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config, Setting, make_setting
@@ -294,11 +294,6 @@ def view_in(turn: str) -> dict[str, Any] | None:
         if isinstance(view, dict) and view.keys() >= set(VIEW_KEYS):
             return view
     return None
-
-
-def rejection_in_words(prompts: PromptSet, drop: Drop) -> str:
-    """Return a rejection as one line of a follow-up question."""
-    return f"{one_line_json(drop.said)}: {reason(prompts.sentences, drop.code, drop.detail)}"
 
 
 def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str) -> str:

@@ -26,20 +26,13 @@ class Limits(NamedTuple):
     tokens: int | None = None
 
 
-class Place(NamedTuple):
-    """The place of a request among those to a model, and how many seconds it must wait before it begins."""
-
-    number: int
-    seconds: float
-
-
-@dataclass(slots=True)
-class Sent:
-    """A request. Its tokens are an estimate until it has ended."""
+@dataclass(eq=False, slots=True)
+class Request:
+    """A request to a model. Its tokens are an estimate until whoever made it sets their true number."""
 
     tokens: int
     begins: float
-    """When it is sent, in seconds of the rate limiter's clock."""
+    """When it is sent, in seconds of the clock `time.monotonic`."""
     seen: float
     """The latest moment at which the server may have got it."""
     under_way: bool = True
@@ -49,48 +42,45 @@ class Sent:
         """The moment from which it does not count in the server's last minute any more."""
         return self.seen + MINUTE
 
+    def end(self, now: float) -> None:
+        """Note that it has ended."""
+        self.under_way = False
+        # Where nobody waits, such as with a cassette, it ends before it begins.
+        self.seen = min(self.seen, max(self.begins, now))
+
 
 @dataclass(slots=True)
 class Window:
-    """The requests to one model that still matter to its limits, by their numbers."""
+    """The requests to one model that still matter to its limits."""
 
-    sent: dict[int, Sent] = field(default_factory=dict)
-    last: int = 0
+    requests: list[Request] = field(default_factory=list)
 
-    def begin(self, now: float, limits: Limits, tokens: int) -> Place | None:
-        """Return the place of a request; None if too many are under way.
+    def begin(self, now: float, limits: Limits, tokens: int) -> Request | None:
+        """Return a request; None if too many are under way.
 
         Its time is taken at once, so that requests which wait together follow each other.
         """
         per_minute = not (limits.calls is None and limits.tokens is None)
-        self.sent = {
-            number: sent
-            for number, sent in self.sent.items()
-            if sent.under_way or (per_minute and sent.counted_until > now)
-        }
-        if sum(sent.under_way for sent in self.sent.values()) >= limits.parallel:
+        self.requests = [
+            request
+            for request in self.requests
+            if request.under_way or (per_minute and request.counted_until > now)
+        ]
+        if sum(request.under_way for request in self.requests) >= limits.parallel:
             return None
         begins = self._earliest(now, limits, tokens) if per_minute else now
-        self.last += 1
-        self.sent[self.last] = Sent(tokens, begins, begins + ON_THE_WAY)
-        return Place(self.last, max(0.0, begins - now))
-
-    def end(self, now: float, number: int, tokens: int) -> None:
-        """Note that a request has ended."""
-        if sent := self.sent.get(number):
-            sent.tokens, sent.under_way = tokens, False
-            # Where nobody waits, such as with a cassette, it ends before it begins.
-            sent.seen = min(sent.seen, max(sent.begins, now))
+        self.requests.append(Request(tokens, begins, begins + ON_THE_WAY))
+        return self.requests[-1]
 
     def _earliest(self, now: float, limits: Limits, tokens: int) -> float:
         """Return the earliest time at which a request fits; a minute after the last one any request does."""
-        first = max([now, *(sent.begins for sent in self.sent.values())])
-        moments = sorted({first, *(sent.counted_until for sent in self.sent.values())})
+        first = max([now, *(request.begins for request in self.requests)])
+        moments = sorted({first, *(request.counted_until for request in self.requests)})
         return next(at for at in moments if at >= first and self._fits(at, limits, tokens))
 
     def _fits(self, at: float, limits: Limits, tokens: int) -> bool:
         """Return whether a request fits at this time, with those of the minute before."""
-        recent = [sent.tokens for sent in self.sent.values() if sent.counted_until > at]
+        recent = [request.tokens for request in self.requests if request.counted_until > at]
         few = limits.calls is None or len(recent) < limits.calls
         return not recent or (few and (limits.tokens is None or sum(recent) + tokens <= limits.tokens))
 
@@ -105,15 +95,11 @@ class RateLimiter:
         self._processes = processes
         self._windows = defaultdict[str, Window](Window)
 
-    def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
-        """Return the place of a request of about so many tokens; None if too many are under way."""
+    def begin(self, model: str, limits: Limits, tokens: int) -> Request | None:
+        """Return a request of about so many tokens, and when it begins; None if too many are under way."""
         part = Limits(
             limits.parallel // self._processes,
             None if limits.calls is None else limits.calls // self._processes,
             None if limits.tokens is None else limits.tokens // self._processes,
         )
         return self._windows[model].begin(time.monotonic(), part, tokens)
-
-    def end(self, model: str, number: int, tokens: int) -> None:
-        """Note that a request has ended, and the tokens that it had."""
-        self._windows[model].end(time.monotonic(), number, tokens)

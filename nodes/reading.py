@@ -224,7 +224,7 @@ class _TooMuchWorkError(Exception):
     """json-repair has read more characters than it may."""
 
 
-class _Metered(str):
+class _Counted(str):
     """A text that raises _TooMuchWorkError once more characters of it have been read than `left` allows.
 
     json-repair goes back and forth in a text, so its work may grow with the square of the length. Slices and
@@ -264,7 +264,7 @@ def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
         return None
     try:
         # json-repair turns escapes into characters, lone surrogates included, which UTF-8 cannot encode.
-        repaired = json_repair.repair_json(_Metered.of(text[begin:], [MAX_REPAIR_READS]), ensure_ascii=False)
+        repaired = json_repair.repair_json(_Counted.of(text[begin:], [MAX_REPAIR_READS]), ensure_ascii=False)
         repaired = repaired.encode("utf-8", "replace").decode()
         value = _object(findings, repaired)
     except (_TooMuchWorkError, RecursionError, ValueError):  # the last two: nested too deep, still not JSON

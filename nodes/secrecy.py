@@ -34,7 +34,7 @@ SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PRO
 _read: set[str] = set()
 """Further variables whose values are removed: each from which a key was read."""
 
-ADDRESS = "OPENAI_BASE_URL"
+BASE_URL = "OPENAI_BASE_URL"
 """The environment variable whose value may contain secrets: http://user:secret@host/v1?key=secret."""
 
 SCHEME = re.compile(r"^\s*(?:[A-Za-z][\w+.-]*:)?//")
@@ -249,13 +249,13 @@ def _lower(text: str) -> str:
 def secrets() -> tuple[tuple[str, str], ...]:
     """Return the secrets in the environment, each after the name of its variable."""
     variables = dict.fromkeys((*SECRETS, *sorted(_read)))
-    return _among(tuple((name, os.environ.get(name, "")) for name in variables), os.environ.get(ADDRESS, ""))
+    return _among(tuple((name, os.environ.get(name, "")) for name in variables), os.environ.get(BASE_URL, ""))
 
 
 @lru_cache(maxsize=8)
 def _among(variables: tuple[tuple[str, str], ...], address: str) -> tuple[tuple[str, str], ...]:
     """Return the secrets among the values of variables, and in a base URL."""
-    every = [*variables, *((ADDRESS, secret) for secret in _in_address(address))]
+    every = [*variables, *((BASE_URL, secret) for secret in _in_address(address))]
     # The longest comes first: one secret may be the beginning of another.
     every.sort(key=lambda pair: -len(pair[1]))
     return tuple((name, secret) for name, secret in every if len(secret) >= MIN_SECRET_LENGTH)

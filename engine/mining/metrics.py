@@ -8,7 +8,7 @@ Source: docs/rules/mining.md#measures.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -33,6 +33,8 @@ from hobbes.engine.mining.validation import Intent
 
 PlayedRound: TypeAlias = PlayedTurn[State, Intent]
 
+Grid: TypeAlias = tuple[tuple[object, ...], ...]
+
 
 @share
 def turnover(played: PlayedRound) -> tuple[int, int]:
@@ -47,13 +49,16 @@ def turnover(played: PlayedRound) -> tuple[int, int]:
 @lru_cache(maxsize=2)
 def _former_owners(before: State, after: State) -> Mapping[Cell, str | None]:
     """Return the earlier owner of each plot that was claimed or captured in a round, row by row."""
-    return {
-        (r, c): owner
-        for r, (row, next_row) in enumerate(zip(before.owners, after.owners, strict=True))
-        if row != next_row
-        for c, (owner, next_owner) in enumerate(zip(row, next_row, strict=True))
-        if owner != next_owner
-    }
+    return {cell: before.owner[cell] for cell in _differing(before.owners, after.owners)}
+
+
+def _differing(grid: Grid, other: Grid) -> Iterator[Cell]:
+    """Yield the plots in which two grids differ, row by row."""
+    for r, (row, other_row) in enumerate(zip(grid, other, strict=True)):
+        if row != other_row:
+            yield from (
+                (r, c) for c, pair in enumerate(zip(row, other_row, strict=True)) if pair[0] != pair[1]
+            )
 
 
 class _Spells:
@@ -191,13 +196,7 @@ def _profit(played: PlayedRound, kind: Kind, *, taken: bool) -> tuple[int, int]:
 @lru_cache(maxsize=2)
 def _by_raid(state: State) -> frozenset[Cell]:
     """Return the plots that their owners took by a raid: they got them after the plots were claimed."""
-    return frozenset(
-        (r, c)
-        for r, (since, claimed) in enumerate(zip(state.since, state.claimed, strict=True))
-        if since != claimed
-        for c, (got, first) in enumerate(zip(since, claimed, strict=True))
-        if got != first
-    )
+    return frozenset(_differing(state.since, state.claimed))
 
 
 @share
@@ -235,15 +234,10 @@ def first_possession(played: PlayedRound) -> tuple[int, int]:
 
     Source: docs/rules/mining.md#respect-for-first-possession.
     """
-    first = played.before.first_owner
-    targets = {raid.cell for raid in played.after.news.raids}
-    still = [
-        (r, c)
-        for r, (row, first_row) in enumerate(zip(played.before.owners, first, strict=True))
-        for c, (owner, first_owner) in enumerate(zip(row, first_row, strict=True))
-        if owner is not None and owner == first_owner
-    ]
-    return len(still) - len(targets.intersection(still)), len(still)
+    before, targets = played.before, {raid.cell for raid in played.after.news.raids}
+    still = {cell for cells in before.holdings.values() for cell in cells}
+    still -= {*_differing(before.owners, before.first_owner)}
+    return len(still - targets), len(still)
 
 
 HELD_FOR: Mapping[str, range] = {

@@ -321,14 +321,8 @@ CODEC = StateCodec(State, load)
 def _check_shape(state: State) -> None:
     """Raise ValueError if a state from outside does not fit its setting."""
     shape = (state.config.cols,) * state.config.rows
-    for name, grid in (
-        ("owners", state.owners),
-        ("first_owner", state.first_owner),
-        ("since", state.since),
-        ("claimed", state.claimed),
-        ("alpha", state.alpha),
-    ):
-        if tuple(len(row) for row in grid) != shape:
+    for name in ("owners", "first_owner", "since", "claimed", "alpha"):
+        if tuple(len(row) for row in getattr(state, name)) != shape:
             raise ValueError(
                 f"{name}: give {counted(state.config.rows, 'row')} of {counted(state.config.cols, 'plot')}"
             )

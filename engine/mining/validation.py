@@ -106,7 +106,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     """
     if answer is None:
         return Validated(IDLE)
-    findings, fields = Findings(agent), fields_of(model_for(state.config))
+    findings, fields = Findings(agent), fields_of(action_of(state.setting))
     removed: list[Element] = []
     allowed = _clean(state, findings, elements_of(findings, answer, fields), removed)
     actions = _within_stamina(findings, allowed, state.stamina(agent), removed)
@@ -118,8 +118,9 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
 
 
-def model_for(config: MiningConfig) -> type[BaseModel]:
-    """Return the model of an answer under these settings."""
+def action_of(setting: Setting[MiningConfig]) -> type[BaseModel]:
+    """Return the model of an answer in a setting."""
+    config = setting.config
     return action_model(communication=config.communication, private=config.private_messages)
 
 

@@ -169,11 +169,8 @@ def largest_of(plots_held: Mapping[str, int]) -> list[str]:
     Source: docs/rules/mining.md#largest-landholder.
     """
     most = max(plots_held.values())
-    return (
-        [agent for agent, held in plots_held.items() if held == most]
-        if min(plots_held.values()) < most
-        else []
-    )
+    largest = [agent for agent, held in plots_held.items() if held == most]
+    return largest if len(largest) < len(plots_held) else []
 
 
 def _largest(state: State) -> list[Json]:

@@ -53,12 +53,9 @@ class Account:
         """Return the amount of one line of `money`, without its sign."""
         return abs(dict(self.money)[label])
 
-    def to_json(self) -> JsonObject:
-        """Return the account as plain JSON. The object is shared: do not change it."""
-        return self._json
-
     @cached_property
-    def _json(self) -> JsonObject:
+    def as_json(self) -> JsonObject:
+        """The account as plain JSON. The object is shared: do not change it."""
         return CODEC.to_json(self)
 
 

@@ -76,7 +76,6 @@ class WarDamage:
     beyond_income: Amounts
     """The part of damage and penalty that exceeds the income and so destroys nothing."""
     available_money: Amounts
-    mends: Mends = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,6 @@ class Upkeep:
     """Mils that disband because their upkeep cannot be paid."""
     upkeep_paid: Amounts
     money_after_upkeep: Amounts
-    mends: Mends = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,6 @@ class Combat:
     combat_losses: Pairs
     """Mils that each attacker loses, by the target that destroys them."""
     mils_lost: Amounts
-    mends: Mends = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +158,7 @@ class TurnLedgers:
     @property
     def mends(self) -> Mends:
         """The orders that the phases could carry out only in part, phase by phase."""
-        phases = (getattr(self, phase.name) for phase in fields(self)[1:])
+        phases = (self.income, self.allocation, self.purchases, self.transfers, self.end_of_turn)
         return tuple(mend for phase in phases for mend in phase.mends)
 
     def to_json(self) -> dict[str, Json]:

@@ -62,11 +62,6 @@ class Sight:
         return max(0, gross - self.army * self.constant("c_mil_upkeep_price"))
 
     @property
-    def can_talk(self) -> bool:
-        """Whether agents may write to each other."""
-        return "messages" in self.view
-
-    @property
     def account(self) -> Mapping[str, Any]:
         """The agent's own account of the last turn; empty at turn 0."""
         return self.view.get("account") or {}
@@ -132,7 +127,7 @@ class Answer:
         return {
             "reasoning": self.why,
             **{name: value for name, value in self.moves.items() if value},
-            **(said if sight.can_talk else {}),
+            **(said if "messages" in sight.view else {}),
             "summary_last_turn": f"I gained {gained} welfare. Attacked by: {_quoted_names(sight.attackers)}.",
             "history_summary": f"Ever attacked by: {_quoted_names(sight.enemies)}.",
             "aggressor_report": _aggression(sight),

@@ -26,7 +26,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     books = play_phases(state, intents)
     accounts = settle_accounts(state, books)
     written = arithmetic(state, intents, accounts)
-    as_json = {a: {**account.to_json(), "arithmetic": written[a]} for a, account in accounts.items()}
+    as_json = {a: {**account.as_json, "arithmetic": written[a]} for a, account in accounts.items()}
     return Resolved(
         _next_state(state, books, accounts),
         events=tuple(_events(books)),

@@ -1,7 +1,8 @@
 """Phases 0 to 8: each is a pure function from earlier ledgers to its own.
 
 A phase reads only its arguments: the board at the start of the turn, and ledgers of earlier phases.
-`play_phases` calls the phases in order. All amounts are whole numbers, rounded down.
+`play_phases` calls them in order, and `resolution` makes the next board from what they wrote down. All
+amounts are whole numbers, rounded down.
 
 Source: docs/rules/nations.md#order-of-the-phases, docs/rules/nations.md#phase-isolation,
 docs/rules/nations.md#whole-numbers.

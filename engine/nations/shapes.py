@@ -4,6 +4,7 @@ Source: docs/rules/nations.md#wrong-shape.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from hobbes.engine.nations.actions import RESOURCES
@@ -24,14 +25,8 @@ def as_count(value: Json) -> int | None:
     return None if number is None or number < 0 else number
 
 
-def as_counts(value: Json) -> dict[str, int] | None:
-    """Return an object of whole numbers of at least 0, or None."""
-    return _as_object_of(as_count, value)
-
-
-def as_lists(value: Json) -> dict[str, list[str]] | None:
-    """Return an object of lists of texts, or None."""
-    return _as_object_of(_as_texts, value)
+def _as_text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _as_texts(value: Json) -> list[str] | None:
@@ -39,25 +34,6 @@ def _as_texts(value: Json) -> list[str] | None:
         return None
     texts = [element for element in value if isinstance(element, str)]
     return texts if len(texts) == len(value) else None
-
-
-def as_messages(value: Json) -> dict[str, str] | None:
-    """Return an object of texts, or None."""
-    return _as_object_of(lambda text: text if isinstance(text, str) else None, value)
-
-
-def as_amounts(value: Json) -> dict[str, dict[str, int]] | None:
-    """Return an object of amounts of resources, or None.
-
-    Source: docs/rules/nations.md#resource-grants-in-an-answer.
-    """
-    return _as_object_of(_as_resources, value)
-
-
-def _as_resources(value: Json) -> dict[str, int] | None:
-    """Return an object of whole numbers under names of resources, or None."""
-    amounts = as_counts(value)
-    return None if amounts is None or not amounts.keys() <= set(RESOURCES) else amounts
 
 
 def _as_object_of(shape: Shape[T], value: Json) -> dict[str, T] | None:
@@ -71,3 +47,18 @@ def _as_object_of(shape: Shape[T], value: Json) -> dict[str, T] | None:
             return None
         shaped[key] = kept
     return shaped
+
+
+as_counts: Shape[dict[str, int]] = partial(_as_object_of, as_count)
+as_lists: Shape[dict[str, list[str]]] = partial(_as_object_of, _as_texts)
+as_messages: Shape[dict[str, str]] = partial(_as_object_of, _as_text)
+
+
+def _as_resources(value: Json) -> dict[str, int] | None:
+    """Return an object of whole numbers under names of resources, or None."""
+    amounts = as_counts(value)
+    return None if amounts is None or not amounts.keys() <= set(RESOURCES) else amounts
+
+
+as_amounts: Shape[dict[str, dict[str, int]]] = partial(_as_object_of, _as_resources)
+"""The shape of grants of resources. Source: docs/rules/nations.md#resource-grants-in-an-answer."""

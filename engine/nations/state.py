@@ -316,12 +316,8 @@ def load(setting: Setting[NationsConfig], data: JsonObject) -> State:
     _check_names(setting)
     state = CODEC.from_json(data, setting=setting)
     known = set(setting.agents)
-    for name, by_agent in (
-        ("territories", state.territories),
-        ("army", state.army),
-        ("welfare", state.welfare),
-    ):
-        if set(by_agent) != known:
+    for name in ("territories", "army", "welfare"):
+        if set(getattr(state, name)) != known:
             raise ValueError(f"{name}: give an entry for each agent of the run, and for nobody else")
     _check_owned_once([t for held in state.territories.values() for t in held])
     return replace(

@@ -96,7 +96,7 @@ def acts(intent: Intent) -> tuple[str, ...]:
     return tuple(act for act, is_done in done.items() if is_done)
 
 
-def action(setting: Setting[NationsConfig]) -> type[BaseModel]:
+def action_of(setting: Setting[NationsConfig]) -> type[BaseModel]:
     """Return the model of an answer in a setting.
 
     Source: docs/rules/nations.md#action-fields.
@@ -141,7 +141,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
         return Validated(IDLE)
     findings = Findings(agent)
     # Messages have a code of their own where they are off.
-    fields = fields_of(action(state.setting))
+    fields = fields_of(action_of(state.setting))
     said = _known_fields(findings, answer, fields | {"messages"})
     intent = Intent(
         purchase_mils=_count(findings, said, "purchase_mils"),

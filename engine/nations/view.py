@@ -178,8 +178,7 @@ def _nonzero_lines(lines: Iterable[Line]) -> dict[str, Json]:
 
 
 def _nonempty_parts(account: Account, names: Sequence[str]) -> dict[str, Json]:
-    parts = account.to_json()
-    return {name: parts[name] for name in names if parts[name]}
+    return {name: account.as_json[name] for name in names if account.as_json[name]}
 
 
 def _messages_to(state: State, agent: str) -> JsonObject:

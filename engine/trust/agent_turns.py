@@ -26,14 +26,6 @@ def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, str | i
     }
 
 
-AGENT_TURNS = AgentTurns(
-    {
-        "action": "text",
-        "did": "text",
-        "target": "text",
-        "chosen": "integer",
-        "change": "integer",
-        "sats": "integer",
-    },
-    rows,
-)
+TEXTS, NUMBERS = ("action", "did", "target"), ("chosen", "change", "sats")
+
+AGENT_TURNS = AgentTurns({**dict.fromkeys(TEXTS, "text"), **dict.fromkeys(NUMBERS, "integer")}, rows)

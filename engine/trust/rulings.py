@@ -108,7 +108,7 @@ def is_scripted(observer: str) -> bool:
     return observer.startswith(SCRIPTED)
 
 
-def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json]]:
+def requests(state: State, intents: Mapping[str, Intent]) -> Requests:
     """Return the requests of a turn, sorted by unit, without those of units that fumble.
 
     Source: docs/rules/trust.md#requests.
@@ -262,7 +262,7 @@ def read_answer(asked: Requests, answer: JsonObject | None) -> Rulings:
     """
     findings = Findings(OBSERVER)
     said = _rulings_field(findings, answer)
-    known = {str(request["unit"]) for request in asked}
+    known = {request["unit"] for request in asked}
     for unit, value in said.items():
         if unit not in known:
             findings.drop("rule", "observer/not-asked", {unit: value})
@@ -329,11 +329,9 @@ def rule_again(state: State, intents: Mapping[str, Intent]) -> Rulings:
         return Rulings({})
     if is_scripted(state.config.observer):
         return scripted_rulings(state, asked)
-    given = {
-        r["unit"]: intents[str(r["unit"])].ruling or _scripted_ruling(r, 0, "ruling/unanswered")
-        for r in asked
-    }
-    return Rulings({str(unit): ruling for unit, ruling in given.items()})
+    return Rulings(
+        {r["unit"]: intents[r["unit"]].ruling or _scripted_ruling(r, 0, "ruling/unanswered") for r in asked}
+    )
 
 
 def rule_on_requests(state: State, intents: Mapping[str, Intent], answer: JsonObject | None) -> Ruled[Intent]:
@@ -357,7 +355,7 @@ def _grants(amount: Callable[[Mapping[str, Any]], int], why: str) -> Policy:
     return policy
 
 
-def _spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Spoil
+def _spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Change
     """Spoil each ruling with probability `noise`, and with the same probability the answer as a whole."""
     said: Any = answer["rulings"]
     ruled = {
@@ -405,34 +403,21 @@ def answer_model(asked: Requests) -> type[BaseModel]:
     """Return the model of an answer to these requests: one ruling per unit, bounded by what it asked for."""
     if not asked:
         return ObserverAnswer
-    rulings = {
-        str(request["unit"]): (
-            create_model(
-                "RulingSaid",
-                __base__=RulingSaid,
-                grant=(int, Field(0, ge=0, le=request["amount"], description="sats to grant")),
-                reason=(
-                    str,
-                    Field(
-                        max_length=REASON_LIMIT,
-                        description=RulingSaid.model_fields["reason"].description,
-                    ),
-                ),
-            ),
-            Field(
-                default_factory=dict,
-                validate_default=True,
-                description=f"asks for {request['amount']}: {request['reason']}",
-            ),
-        )
-        for request in asked
-    }
-    on_each = create_model("Rulings", __config__=ConfigDict(extra="forbid", strict=True), **rulings)  # type: ignore[call-overload]  # names made at run time
-    return create_model(
-        "ObserverAnswer",
-        __config__=ConfigDict(extra="forbid", strict=True),
-        rulings=(on_each, Field(default_factory=dict, validate_default=True)),
-    )
+    strict = ConfigDict(extra="forbid", strict=True)
+    said = {request["unit"]: _ruling_field(request) for request in asked}
+    on_each = create_model("Rulings", __config__=strict, **said)
+    rulings = (on_each, Field(default_factory=dict, validate_default=True))
+    return create_model("ObserverAnswer", __config__=strict, rulings=rulings)
+
+
+def _ruling_field(request: Mapping[str, Any]) -> Any:  # noqa: ANN401  as pydantic declares fields
+    """Return the field of the ruling on a request; of one that is left out, the reason is missing."""
+    amount, words = request["amount"], RulingSaid.model_fields["reason"].description
+    grant = (int, Field(0, ge=0, le=amount, description="sats to grant"))
+    reason = (str, Field(max_length=REASON_LIMIT, description=words))
+    model = create_model("RulingSaid", __base__=RulingSaid, grant=grant, reason=reason)
+    asked = f"asks for {amount}: {request['reason']}"
+    return model, Field(default_factory=dict, validate_default=True, description=asked)
 
 
 def stored_rulings(intents: Mapping[str, Intent]) -> dict[str, Json]:

@@ -8,7 +8,6 @@ Source: docs/rules/trust.md#rejected-actions, docs/rules/trust.md#default-action
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -75,15 +74,6 @@ def acts(intent: Intent) -> tuple[str, ...]:
     return (intent.action, f"{intent.action} {intent.target}") if intent.target else (intent.action,)
 
 
-class Order(NamedTuple):
-    """An action as it was said, with each field read as far as possible."""
-
-    kind: Kind
-    target: str | None
-    amount: int | None
-    reason: str
-
-
 def action_of(setting: Setting[TrustConfig]) -> type[BaseModel]:
     """Return the model of an answer in a setting: without what it makes no use of.
 
@@ -137,17 +127,14 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     if answer is None:
         return Validated(NO_DECISION)
     findings = Findings(agent)
-    order = _read_action(state, findings, answer)
+    acting = _read_action(state, findings, answer) or NO_DECISION
     declared = fields_of(action_of(state.setting))
     for name, value in answer.items():
         if name not in declared:
             findings.drop("schema", "trust/unknown-field", {name: value})
     reflection = reflect(findings, answer, state.units_by_id, declared)
-    intent = (
-        NO_DECISION if order is None else Intent(order.kind, order.target, order.amount or 0, order.reason)
-    )
     intent = replace(
-        intent,
+        acting,
         messages=messages.words(state, findings, answer.get("messages")),
         alliances=alliances.allowed_words(state, findings, answer.get("alliances")),
         reflection=reflection,
@@ -155,30 +142,30 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
 
 
-def _read_action(state: State, findings: Findings, answer: JsonObject) -> Order | None:
+def _read_action(state: State, findings: Findings, answer: JsonObject) -> Intent | None:
     """Read the action and the fields that it needs; None, with a rejection, if it is not allowed.
 
     Source: docs/rules/trust.md#fields-that-are-not-used.
     """
     kind = _kind(findings, answer.get("action"))
     if kind is None:
-        findings.drop("schema", "trust/no-action", _read_order(answer), ", ".join(kinds_of(state.config)))
+        findings.drop("schema", "trust/no-action", _said(answer), ", ".join(kinds_of(state.config)))
         return None
     for name in FIELDS:
         if name not in NEEDS[kind] and name in answer and answer[name] not in NOT_GIVEN:
             findings.drop("rule", "trust/not-needed", {name: answer[name]})
-    order = _order(state, findings, kind, answer)
-    if order is None:
+    intent = _read_fields(state, findings, kind, answer)
+    if intent is None:
         return None
     for check in CHECKS[kind]:
-        refusal = check(state, findings.agent, order)
+        refusal = check(state, findings.agent, intent)
         if refusal is not None:
-            findings.drop("rule", refusal, _read_order(answer))
+            findings.drop("rule", refusal, _said(answer))
             return None
-    return order
+    return intent
 
 
-def _read_order(answer: JsonObject) -> dict[str, Json]:
+def _said(answer: JsonObject) -> dict[str, Json]:
     return {name: answer[name] for name in SAID if name in answer}
 
 
@@ -193,13 +180,13 @@ def _kind(findings: Findings, said: Json) -> Kind | None:
     return kind
 
 
-def _order(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> Order | None:
+def _read_fields(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> Intent | None:
     """Read the fields that an action needs; None, with a rejection, for a target of the wrong type.
 
     Amounts and reasons of the wrong type are left empty here, so that the checks reject them.
     """
     target: str | None = None
-    amount, reason = None, ""
+    amount, reason = 0, ""
     if "target" in NEEDS[kind]:
         said = answer.get("target")
         if said not in NOT_GIVEN and not isinstance(said, str):
@@ -207,10 +194,10 @@ def _order(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> 
             return None
         target = said if isinstance(said, str) and said else _only_opponent(state, findings.agent)
     if "amount" in NEEDS[kind]:
-        amount = whole(answer.get("amount"))
+        amount = whole(answer.get("amount")) or 0
     if "reason" in NEEDS[kind] and isinstance(given := answer.get("reason"), str):
         reason = clean_text(findings, "trust/reason", given, REASON_LIMIT).strip()
-    return Order(kind, target, amount, reason)
+    return Intent(kind, target, amount, reason)
 
 
 def _only_opponent(state: State, agent: str) -> str | None:
@@ -219,49 +206,49 @@ def _only_opponent(state: State, agent: str) -> str | None:
     return opponents[0] if len(opponents) == 1 else None
 
 
-def _there(state: State, agent: str, order: Order) -> str | None:
+def _there(state: State, agent: str, intent: Intent) -> str | None:
     """A target must be a living unit other than the author. Source: docs/rules/trust.md#target."""
-    if order.target is None:
+    if intent.target is None:
         return "trust/no-target"
-    if order.target not in state.units_by_id:
+    if intent.target not in state.units_by_id:
         return "trust/unknown-target"
-    if order.target == agent:
+    if intent.target == agent:
         return "trust/self-target"
-    return None if state.units_by_id[order.target].alive else "trust/dead-target"
+    return None if state.units_by_id[intent.target].alive else "trust/dead-target"
 
 
-def _no_ally(state: State, agent: str, order: Order) -> str | None:
+def _no_ally(state: State, agent: str, intent: Intent) -> str | None:
     """Allies cannot choose to attack one another. Source: docs/rules/trust.md#alliances."""
-    return "trust/ally" if state.allied(agent, order.target or agent) else None
+    return "trust/ally" if state.allied(agent, intent.target or agent) else None
 
 
-def _ally(state: State, agent: str, order: Order) -> str | None:
+def _ally(state: State, agent: str, intent: Intent) -> str | None:
     """Sats can be sent to allies only, unless gifts go to all. Source: docs/rules/trust.md#send."""
-    allowed = state.config.gifts == "all" or state.allied(agent, order.target or agent)
+    allowed = state.config.gifts == "all" or state.allied(agent, intent.target or agent)
     return None if allowed else "trust/not-an-ally"
 
 
-def _amount(_: State, __: str, order: Order) -> str | None:
+def _amount(_: State, __: str, intent: Intent) -> str | None:
     """An amount is a whole number of sats, at least one. Source: docs/rules/trust.md#amounts."""
-    return None if order.amount is not None and 1 <= order.amount <= MAX_SATS else "trust/bad-amount"
+    return None if 1 <= intent.amount <= MAX_SATS else "trust/bad-amount"
 
 
-def _affordable(state: State, agent: str, order: Order) -> str | None:
+def _affordable(state: State, agent: str, intent: Intent) -> str | None:
     """A unit cannot send more sats than it has. Source: docs/rules/trust.md#send."""
-    return None if (order.amount or 0) <= state.units_by_id[agent].sats else "trust/not-enough-sats"
+    return None if intent.amount <= state.units_by_id[agent].sats else "trust/not-enough-sats"
 
 
-def _reason(_: State, __: str, order: Order) -> str | None:
+def _reason(_: State, __: str, intent: Intent) -> str | None:
     """A unit that begs must give a reason. Source: docs/rules/trust.md#reasons."""
-    return None if order.reason else "trust/no-reason"
+    return None if intent.reason else "trust/no-reason"
 
 
-def _replicable(state: State, _: str, __: Order) -> str | None:
+def _replicable(state: State, _: str, __: Intent) -> str | None:
     """Where nobody can replicate, nobody may try. Source: docs/rules/trust.md#without-replication."""
     return None if state.config.replication else "trust/no-replication"
 
 
-def _at_threshold(state: State, agent: str, _: Order) -> str | None:
+def _at_threshold(state: State, agent: str, _: Intent) -> str | None:
     """A unit may replicate only from the threshold on. Source: docs/rules/trust.md#replicate."""
     return None if state.units_by_id[agent].sats >= state.config.threshold else "trust/below-threshold"
 
@@ -290,7 +277,7 @@ CODES: Mapping[str, str] = {
 }
 """What the codes of a unit's answer mean. Source: docs/rules/trust.md#rejected-actions."""
 
-CHECKS: Mapping[Kind, tuple[Callable[[State, str, Order], str | None], ...]] = {
+CHECKS: Mapping[Kind, tuple[Callable[[State, str, Intent], str | None], ...]] = {
     "high_five": (_there,),
     "attack": (_there, _no_ally),
     "block": (),

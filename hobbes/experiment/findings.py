@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from hobbes.engine.world import AnyWorld
 from hobbes.experiment.statistics import Mean, means_of
 from hobbes.nodes.journal import without_rng
-from hobbes.store.reported import Figures, measures_over_time, stretch
+from hobbes.store.reported import Figures, measures_over_time, stretch_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
     for arm, games in arms.items():
         if not (turns := max((one.row["turns"] for one in games), default=0)):
             continue
-        length = stretch(games[0].row["rounds"])  # of all stretches but the last one
+        length = stretch_length(games[0].row["rounds"])  # of all stretches but the last one
         ends = [(first, min(first + length, turns) - 1) for first in range(0, turns, length)]
         for measure in measures_over_time(world):
             of_games = [one.row["over_time"][measure] for one in games]

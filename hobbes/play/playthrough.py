@@ -19,10 +19,11 @@ from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_state import TurnState, first_state, state_at
 from hobbes.play.start import Clock, chats_of, check_it_goes_on, is_late, late_by, utc
+from hobbes.store.figures import columns_at_end
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
 from hobbes.store.prices import usd
-from hobbes.store.recorded_run import PersonQuestion, Run, ending, observer_asked
+from hobbes.store.recorded_run import PersonQuestion, Run, observer_asked
 from hobbes.store.run_journal import RunJournal
 
 OnTurn = Callable[[TurnState], None]
@@ -90,8 +91,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         run = replace(run, turns=last["turn"], digest=last["digest"])
         state = run.world.state.load(run.setting, last["world"])
-        ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
-        store.figures.end_run(run, ended, work_out(run.world.measures, StoredHistory(store, run)))
+        columns = columns_at_end(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
+        store.figures.end_run(run, columns, work_out(run.world.measures, StoredHistory(store, run)))
 
 
 def _ways_on(store: Store, run: Run, *, capped: bool) -> str:

@@ -27,10 +27,10 @@ from hobbes.nodes.prompting import content_hash, system_text, turn_text, view_in
 from hobbes.nodes.reading import read
 from hobbes.prove.record_difference import first_differing_part
 from hobbes.store.calls import is_changed
-from hobbes.store.figures import columns_of
+from hobbes.store.figures import columns_at_end
 from hobbes.store.history import StoredHistory, first_of
 from hobbes.store.home import Store
-from hobbes.store.recorded_run import STATUSES, Run, ending
+from hobbes.store.recorded_run import STATUSES, Run
 from hobbes.store.row_hashes import CALL_COLUMNS
 from hobbes.store.runs import RUNS, changed_columns
 from hobbes.store.schema import COUNTS, agent_turns_table
@@ -411,7 +411,7 @@ def _check_ending(store: Store, run: Run, at: _Position) -> Iterator[Fault | Rem
         return
     if not run.world.over(at.state):
         yield Fault(None, f"the run is finished, but the game is not over after turn {run.turns - 1}")
-    due = columns_of(ending(run, store.calls.counts(run.id), at.state, store.turns.counts(run.id)))
+    due = columns_at_end(run, store.calls.counts(run.id), at.state, store.turns.counts(run.id))
     for name in results:
         if row[name] != due[name]:
             yield Fault(None, f"the column runs.{name} differs from what the turns give")

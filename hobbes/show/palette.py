@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hobbes.engine.world import OBSERVER
-from hobbes.store.damage import damage_error
+from hobbes.store.checked_rows import damage_error
 
 if TYPE_CHECKING:
     from hobbes.store.home import Store

@@ -19,7 +19,7 @@ from hobbes.nodes.reading import deciding
 from hobbes.prove.word_diff import CHANGE, whole_word_diff
 from hobbes.show.terminal import cell_of_json, json_lines, percent
 from hobbes.store.calls import Decision
-from hobbes.store.damage import damage_error
+from hobbes.store.checked_rows import damage_error
 from hobbes.store.history import intents_of, memories_before, played_turn, reports, state_before, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run

@@ -26,15 +26,12 @@ from hobbes.nodes.journal import (
     is_program,
 )
 from hobbes.nodes.reading import deciding
-from hobbes.store.checked_rows import Table
-from hobbes.store.damage import damage_error
+from hobbes.store.checked_rows import Row, Table, damage_error
 from hobbes.store.recorded_run import with_time_zone
 from hobbes.store.row_hashes import CALL_COLUMNS, call_hash
 from hobbes.store.runs import Runs
 from hobbes.store.schema import insertion
 from hobbes.store.turns import Turns
-
-Row = dict[str, Any]
 
 DECIDING = (
     "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
@@ -140,12 +137,8 @@ class Calls:
     def __init__(self, connection: sqlite3.Connection, runs: Runs, turns: Turns) -> None:
         self._connection = connection
         self._runs = runs
-        self._turns = turns
         # Each call of a turn needs the views of all its agents, and a card also those of the turn before.
-        self.views_sent = lru_cache(maxsize=2)(self._views_sent)
-
-    def _views_sent(self, run: str, turn: int) -> Mapping[str, str]:
-        return self._turns.views_sent(self._runs.find(run), turn)
+        self.views_sent = lru_cache(maxsize=2)(lambda run, turn: turns.views_sent(runs.find(run), turn))
 
     def of_turn(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
         """Return the calls of a turn that count, one per agent, sorted by agent."""

@@ -8,13 +8,14 @@ from typing import Any
 from hobbes.engine.answer import NO_ANSWER
 from hobbes.engine.measures import AgentTurn, WorkedOut
 from hobbes.engine.record import compact
+from hobbes.engine.world import ending_of
 from hobbes.errors import DamagedError
 from hobbes.graphs.database import named_rows
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import REFUSED_NOTE, WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
 from hobbes.store.calls import CALLS, Calls, by_turn, failures_among
 from hobbes.store.prices import usd
-from hobbes.store.recorded_run import Ending, Run
+from hobbes.store.recorded_run import Run
 from hobbes.store.runs import RUNS, Runs, check_row, now, update_run
 from hobbes.store.schema import (
     TEMPLATES,
@@ -146,16 +147,10 @@ class Figures:
 
         Answers that people wrote do not count, nor do the turns that a fork has from its parent.
         """
-        spent = self._spent(self._runs.row(run.id))
-        spent.seconds = run.seconds
-        return spent
-
-    def _spent(self, row: Mapping[str, Any]) -> Spent:
-        """Return what the turns of a run have cost that it has not from its parent."""
         paid = "run = ? and turn >= ? and model not in (?, ?)"
-        values = [row["id"], row["turn"] or 0, *WRITTEN_BY_PEOPLE]
+        values = [run.id, run.forked_at, *WRITTEN_BY_PEOPLE]
         ((calls,),) = self._connection.execute(f"select count(*) from calls where {paid}", values)  # noqa: S608  our own
-        spent, settings = Spent(calls), RUNS.value(row, "model_settings") or {}
+        spent = Spent(calls, seconds=run.seconds)
         columns = ("run", "turn", "agent", "attempt", "player", "arrived", "model", "tokens_in", "tokens_out")
         sql = f"select {', '.join((*columns, *CallDetails._fields))} from calls where {paid} and {MAY_COST}"  # noqa: S608  our own
         for call in named_rows(self._connection, sql, values):
@@ -163,7 +158,7 @@ class Figures:
             details = CallDetails(*(call[name] for name in CallDetails._fields))
             reply = Reply("", call["model"], tokens_in=into, tokens_out=out, details=details)
             arrived = datetime.fromisoformat(CALLS.value(call, "arrived"))
-            cost = usd(reply, settings.get(call["player"] or ""), arrived)
+            cost = usd(reply, run.model_settings.get(call["player"] or ""), arrived)
             spent.add(None if into is None or out is None else into + out, cost)
         return spent
 
@@ -177,11 +172,11 @@ class Figures:
         sql = "select name, scope, value, decisions, failures from measures where run = ?"
         return {row[:2]: row[2:] for row in self._connection.execute(sql, [run])}
 
-    def end_run(self, run: Run, ending: Ending, found: WorkedOut) -> None:
-        """Store the results of a run that has finished, and the figures that follow from its turns."""
+    def end_run(self, run: Run, columns: Mapping[str, str | float | None], found: WorkedOut) -> None:
+        """Store the columns of a run that has finished, and the figures that follow from its turns."""
         with self._connection as connection:
             self.keep_worked_out(run, found)
-            update_run(connection, run.id, columns_of(ending))
+            update_run(connection, run.id, columns)
 
     def keep_worked_out(self, run: Run, found: WorkedOut) -> None:
         """Store the measures of a run, whose calls are stored, and its rows of the plain table of its world.
@@ -245,14 +240,24 @@ def _columns(row: dict[str, Any]) -> dict[str, Any]:
     return {**columns, "tainted": None if row["tainted"] is None else bool(row["tainted"]), "damage": None}
 
 
-def columns_of(ending: Ending) -> dict[str, str | float | None]:
-    """Return the columns of a run that has finished."""
+def columns_at_end(
+    run: Run,
+    outcomes: Mapping[str, int],
+    last: Any,  # noqa: ANN401  a world's own state
+    counts: Mapping[str, int],
+) -> dict[str, str | float | None]:
+    """Return the columns of a run that has finished. It is tainted if too many of its calls failed.
+
+    They follow from the outcomes of its calls that count, the state at its end, and its numbers of rejections
+    and corrections.
+    """
+    most_failures = sum(outcomes.values()) * float(run.setting.config.taint_share)
     return {
         "status": "finished",
         "ended": now(),
-        "outcomes": compact(ending.outcomes),
-        "scores": compact(ending.scores),
-        "tainted": int(ending.tainted),
-        **ending.counts,
-        "ending": ending.words,
+        "outcomes": compact(outcomes),
+        "scores": compact(run.world.scores(last)),
+        "tainted": int(failures_among(outcomes)["total"] > most_failures),
+        **counts,
+        "ending": ending_of(run.world, last),
     }

@@ -12,7 +12,7 @@ from hobbes.engine.reflection import REPORTS
 from hobbes.engine.turn import answer_fields
 from hobbes.errors import DamagedError, MissingError
 from hobbes.nodes.reading import read
-from hobbes.store.damage import damage_error
+from hobbes.store.checked_rows import damage_error
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
@@ -43,18 +43,8 @@ class StoredHistory:
 def played_turn(run: Run, before: Any, turn: LoggedTurn) -> PlayedTurn[Any, Any]:  # noqa: ANN401  a world's own state
     """Return a stored turn as the values of its world; `before` is the state at its start."""
     record = turn.record
-    return PlayedTurn(
-        before,
-        intents=intents_of(run, turn),
-        after=state_after(run, turn),
-        events=record.events,
-        draws=record.draws,
-    )
-
-
-def state_after(run: Run, turn: LoggedTurn) -> Any:  # noqa: ANN401  a world's own state
-    """Return the world's state after a stored turn; raise DamagedError if it cannot be read."""
-    return load_state(run, turn.turn, turn.record.state)
+    after = load_state(run, turn.turn, record.state)
+    return PlayedTurn(before, intents_of(run, turn), after, record.events, record.draws)
 
 
 def load_state(run: Run, turn: int, state: JsonObject, at: int | None = None) -> Any:  # noqa: ANN401  a world's own state

@@ -38,11 +38,9 @@ def migrate(home: Path) -> int:
                 return _carry_over(db, home)
             finally:
                 db.conn.close()
-    except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
+    except (sqlite3.DatabaseError, OSError) as error:
+        if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
             raise  # a bug
-        raise HobbesError(f"cannot carry over {path}, which is as it was: {error}") from error
-    except OSError as error:
         raise HobbesError(f"cannot carry over {path}, which is as it was: {error}") from error
 
 

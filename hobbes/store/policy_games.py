@@ -14,15 +14,7 @@ from typing import Any, TypeAlias
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.chance import RngStream
 from hobbes.engine.digest import link
-from hobbes.engine.measures import (
-    AgentTurn,
-    Folding,
-    Measure,
-    PlayedTurn,
-    WorkedOut,
-    agent_turns_of,
-    work_out,
-)
+from hobbes.engine.measures import Folding, PlayedTurn
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
 from hobbes.engine.record import JsonObject, canonical
@@ -31,20 +23,16 @@ from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.reading import read
-from hobbes.store.figures import columns_of
+from hobbes.store.figures import columns_at_end
 from hobbes.store.history import first_of
 from hobbes.store.home import Store
-from hobbes.store.recorded_run import Run, ending, observer_asked
+from hobbes.store.recorded_run import Run, observer_asked
 from hobbes.store.reported import RatingsGiven, keep_figures, keep_row, row_of
 from hobbes.store.runs import update_run
 from hobbes.store.schema import COUNTS
 
 Keep: TypeAlias = Callable[[Any, str, JsonObject, Reply, ParsedAnswer], None]
 """Takes the state of the world, an actor and its view, what its policy replied, and how that was read."""
-
-
-def keep_nothing(*_: object) -> None:
-    """Let an answer go; what counts of it is in the turn."""
 
 
 def is_pure(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> bool:
@@ -54,13 +42,14 @@ def is_pure(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -
 
 
 def pure_turns(
-    world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], keep: Keep = keep_nothing
+    world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], keep: Keep | None = None
 ) -> Iterator[Turn[Any, Any]]:
     """Yield the turns of a game. Their records, and so the digest, are those of the same run on the graph.
 
     `models` has the spec of each agent's policy. In the place of an observer that is a model or a person, the
     world's default stand-in rules. A failed call leads to the default action, whatever `on_failure` says.
-    `keep` is given each answer.
+    `keep`, if given, is told each answer.
+
     Let go of a turn before you ask for the next one: Python's garbage collector goes through all that is
     kept.
     """
@@ -76,7 +65,8 @@ def pure_turns(
         for actor, view in views(world, state, memories).items():
             reply = players[world.owner(state, actor)].answer(state.turn, actor, view)
             answers[actor] = read(actor, reply, answer_fields(world, setting, actor))
-            keep(state, actor, view, reply, answers[actor])
+            if keep:
+                keep(state, actor, view, reply, answers[actor])
         return play_turn(world, state, memories, answers, _ruling(world, setting, state, answers))
 
     state = world.setup(setting.config, setting.agents, setting.seed)
@@ -105,45 +95,21 @@ def _ruling(
     return read(OBSERVER, Reply(text, ""), answer_fields(world, setting, OBSERVER))
 
 
-class GameMeasuring:
-    """Works out the figures of a game while it is played.
-
-    The measures of the halves need the number of turns. Only of a game that may end early, turns are kept
-    until it has ended.
-    """
-
-    def __init__(self, run: Run) -> None:
-        measures = self._measures = run.world.measures
-        self._kept: list[PlayedTurn[Any, Any]] = []
-        self._folding = None if run.world.ending else Folding[Any](measures, run.setting.config.rounds)
-        self._figures: list[Measure] = []
-        self._agent_turns: list[AgentTurn] = []
-
-    def add(self, played: PlayedTurn[Any, Any]) -> None:
-        """Add the next turn."""
-        if self._folding is None:
-            self._kept.append(played)
-        else:
-            self._figures += self._folding.add(played)
-            self._agent_turns += agent_turns_of(self._measures, played)
-
-    def end(self) -> WorkedOut:
-        """Return all figures of the game, which has ended."""
-        if self._folding is None:
-            return work_out(self._measures, self._kept)
-        return WorkedOut([*self._figures, *self._folding.end()], self._agent_turns)
+def _folding(run: Run) -> Folding[PlayedTurn[Any, Any]]:
+    """Return what works out the figures of a game while it is played; one that may end early keeps turns."""
+    return Folding(run.world.measures, None if run.world.ending else run.setting.config.rounds)
 
 
 def play_purely(store: Store, run: Run) -> None:
     """Play a run that has no turns yet to its end, and store its digest and its figures."""
     began = time.monotonic()
     run.check_versions()
-    measuring, ratings = GameMeasuring(run), RatingsGiven(run.world)
+    folding, ratings = _folding(run), RatingsGiven(run.world)
     outcomes, counts = Counter[str](), dict.fromkeys(COUNTS, 0)
     digest, last = run.digest, first_of(run)
     for turn in pure_turns(run.world, run.setting, run.models):
         played = turn.played
-        measuring.add(played)
+        folding.add(played)
         ratings.add(played)
         record = turn.record
         digest, last = link(digest, record), turn.resolved.state
@@ -152,8 +118,8 @@ def play_purely(store: Store, run: Run) -> None:
         outcomes.update(sorted(turn.judged.outcomes.values()))
         del turn, played, record
     ended = replace(run, turns=last.turn, digest=digest)
-    row = row_of(ended, last, ratings, measuring.end().measures)
-    columns = columns_of(ending(run, outcomes, last, counts))
+    row = row_of(ended, last, ratings, folding.end().measures)
+    columns = columns_at_end(run, outcomes, last, counts)
     columns |= {
         "measures_version": run.world.measures.version,
         "turns": ended.turns,
@@ -211,17 +177,17 @@ def play_again(store: Store, run: Run) -> None:
         prompt = Prompt("", canonical(view))
         calls.append(make_call(Address(state.turn, actor, 1), prompt, TURN_QUESTION, replied, parsed))
 
-    measuring = GameMeasuring(run)
+    folding = _folding(run)
     digest = run.digest_before(0, "")
     for number, turn in enumerate(pure_turns(run.world, run.setting, run.models, keep)):
         record = turn.record
         digest = link(digest, record)
         turns.append((number, record.text, digest, canonical(turn.resolved.ledgers)))
-        measuring.add(turn.played)
+        folding.add(turn.played)
     if digest != run.digest:
         raise DamagedError(
             f"run {run.id}: played again, it ends in the digest {digest}, and not in {run.digest}"
         )
-    RunJournal(store, run).keep_whole(turns, calls, measuring.end())
+    RunJournal(store, run).keep_whole(turns, calls, folding.end())
     if run.versions.measures != run.world.measures.version:
         keep_figures(store, run)

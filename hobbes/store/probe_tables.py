@@ -12,14 +12,12 @@ from hobbes.graphs.database import named_rows
 from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings
 from hobbes.store.calls import CALL_JSON, CALL_TYPES, columns_of_call
-from hobbes.store.checked_rows import Table
+from hobbes.store.checked_rows import Row, Table
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import HOBBES
 from hobbes.store.runs import now
 from hobbes.store.schema import CALL, insertion
 from hobbes.worlds import world_named
-
-Row = dict[str, Any]
 
 MAX_TIMES = 1_000
 """More answers than this to one question are a slip of the keyboard."""

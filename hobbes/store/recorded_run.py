@@ -1,6 +1,6 @@
 """A run as it is stored: its setting, its players, its prompts, and how far it is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.digest import first_digest, settings_link
 from hobbes.engine.turn import RECORD_VERSION
-from hobbes.engine.world import AnyWorld, Setting, ending_of
+from hobbes.engine.world import AnyWorld, Setting
 from hobbes.errors import HobbesError
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.journal import Call
@@ -24,19 +24,6 @@ HOBBES = version("hobbes")
 
 STATUSES = ("unfinished", "waiting", "halted", "finished")
 """What a run can be: being played, or stopped; waiting for a person; halted; played to its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """The results of a finished run. It is tainted if more of its calls failed than its settings allow."""
-
-    outcomes: Mapping[str, int]
-    scores: Mapping[str, int]
-    tainted: bool
-    counts: Mapping[str, int]
-    """How many parts of answers were `rejected`, and how many were `corrected`."""
-    words: str
-    """How the game ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,22 +158,6 @@ class Run:
                 f"run {self.label} can be shown and exported, but not resumed, replayed, verified or "
                 f"measured: {differences}"
             )
-
-
-def ending(
-    run: Run,
-    outcomes: Mapping[str, int],
-    last: Any,  # noqa: ANN401  a world's own state
-    counts: Mapping[str, int],
-) -> Ending:
-    """Return the results of a run.
-
-    They follow from the outcomes of its calls that count, the state at its end, and its numbers of rejections
-    and corrections.
-    """
-    failed = sum(count for outcome, count in outcomes.items() if outcome not in DECISIONS)
-    tainted = failed > sum(outcomes.values()) * float(run.setting.config.taint_share)
-    return Ending(outcomes, run.world.scores(last), tainted, counts, ending_of(run.world, last))
 
 
 def observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:

@@ -5,7 +5,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 from annotated_types import Len
 from pydantic import Json
@@ -16,8 +16,7 @@ from hobbes.engine.record import canonical, compact
 from hobbes.engine.world import AnyWorld, won
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.graphs.database import named_rows
-from hobbes.store.checked_rows import Table
-from hobbes.store.damage import damage_error
+from hobbes.store.checked_rows import Row, Table, damage_error
 from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.history import StoredHistory, state_before
 from hobbes.store.home import Store
@@ -44,8 +43,6 @@ REPORTED = Table(
     },
     lambda row, problem: damage_error(row["run"], "", problem),
 )
-
-Row: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +72,9 @@ def measures_over_time(world: AnyWorld) -> tuple[str, ...]:
     return (*world.measures.shares, *world.measures.inequality)
 
 
-def stretch(rounds: int, most: int = MAX_STRETCHES) -> int:
+def stretch_length(rounds: int) -> int:
     """Return the number of turns in a stretch of a run with so many rounds; the last one may be shorter."""
-    return max(1, math.ceil(rounds / most))
+    return max(1, math.ceil(rounds / MAX_STRETCHES))
 
 
 def row_of(
@@ -87,7 +84,7 @@ def row_of(
     measures: Iterable[Measure],
 ) -> Row:
     """Return the row of a run that has finished, from its last state and all its measures."""
-    world, length = run.world, stretch(run.setting.config.rounds)
+    world, length = run.world, stretch_length(run.setting.config.rounds)
     of_scopes: dict[str, list[float | None]] = defaultdict(lambda: [None] * len(SCOPES))
     of_turns: dict[str, dict[int, list[float]]] = {
         name: defaultdict(list) for name in measures_over_time(world)

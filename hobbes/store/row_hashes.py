@@ -22,9 +22,7 @@ RUN_COLUMNS = (
     "model_settings",
     "prompts",
     "lang",
-    "system_template",
-    "turn_template",
-    "answer_schema",
+    *TEMPLATES,
     "observer_text",
     "started",
     "record_version",
@@ -36,9 +34,6 @@ RUN_COLUMNS = (
     "prompts_hash",
 )
 """The columns of a run that never change, each with a hash of its own."""
-
-WAY = ("config", "models", "model_settings", "prompts", "prompts_hash", "lang", *TEMPLATES, "observer_text")
-"""The columns of a run that say how its turns are played; a fork may change them from its turn on."""
 
 COLUMN_HASH = 8
 """Characters of the hash of one column: 32 bits, which tell any change but one in four billion."""

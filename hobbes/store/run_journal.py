@@ -58,15 +58,10 @@ class RunJournal:
         try:
             await asyncio.sleep(0)  # all that has arrived gets its turn on the event loop
         finally:
-            self._store_arrived()
-
-    def _store_arrived(self) -> None:
-        """Store the calls that have arrived, in one transaction, unless another of them has done so."""
-        if not self._arrived:
-            return
-        with self._store.connection:
-            self.insert(self._arrived)
-        self._arrived = []
+            if self._arrived:  # another of these calls may have stored them all
+                with self._store.connection:
+                    self.insert(self._arrived)
+                self._arrived = []
 
     def keep_answer(self, call: Call, question: PersonQuestion) -> bool:
         """Store a person's answer; once all have answered, the run stops waiting.

@@ -6,21 +6,19 @@ Further columns tell which call of each agent and turn counts, and which calls f
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from hobbes.engine.measures import agent_turns_of
 from hobbes.engine.names import did_you_mean
 from hobbes.errors import MissingError
 from hobbes.store.calls import by_turn
-from hobbes.store.history import StoredHistory, state_after
+from hobbes.store.checked_rows import Row
+from hobbes.store.history import StoredHistory, load_state
 from hobbes.store.home import Store
 from hobbes.store.record_views import VIEWS
 from hobbes.store.recorded_run import Run
 from hobbes.store.row_hashes import CALL_COLUMNS
-from hobbes.store.schema import agent_turns_columns, kinds_of
+from hobbes.store.schema import ADDRESS, agent_turns_columns, kinds_of
 from hobbes.store.turns import TURNS
-
-Row: TypeAlias = dict[str, Any]
 
 QUERIES = {
     "turns": "select run, turn, digest, ended, state, ledgers from turns where run = ? order by turn",
@@ -46,9 +44,6 @@ def tables_of(run: Run) -> tuple[str, ...]:
     """Return the names of the tables of a run."""
     return TABLES if run.world.measures.agent_turns is None else (*TABLES, AGENT_TURNS)
 
-
-ADDRESS: Mapping[str, type] = {"run": str, "turn": int, "agent": str}
-"""The first columns of the tables that are added."""
 
 JSON_COLUMNS = {("turns", "state"), ("turns", "ledgers"), ("calls", "usage")} | {
     (view.name, column) for view in VIEWS for column, kind in view.kinds.items() if kind == "json"
@@ -132,15 +127,15 @@ def _scores(store: Store, run: Run) -> RunTable:
     rows = (
         {"run": run.id, "turn": turn.turn, "agent": agent, "score": score}
         for turn in store.turns.of(run)
-        for agent, score in run.world.scores(state_after(run, turn)).items()
+        for agent, score in run.world.scores(load_state(run, turn.turn, turn.record.state)).items()
     )
-    return RunTable("scores", {**ADDRESS, "score": int}, rows)
+    return RunTable("scores", {**ADDRESS, "agent": str, "score": int}, rows)
 
 
 def _notes(store: Store, run: Run) -> RunTable:
     rows = ({**note.to_json(), "tags": " ".join(note.tags)} for note in store.notes.of(run.id))
     texts = {"tags": str, "note": str, "written": str}
-    return RunTable("notes", {**ADDRESS, "event": int, **texts}, rows)
+    return RunTable("notes", {**ADDRESS, "agent": str, "event": int, **texts}, rows)
 
 
 MADE: Mapping[str, Callable[[Store, Run], RunTable]] = {

@@ -24,22 +24,19 @@ from hobbes.graphs.database import named_rows, transaction
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.prompt_set import PromptSet, bound
-from hobbes.store.checked_rows import Table
+from hobbes.store.checked_rows import Row, Table, damage_error
 from hobbes.store.command_line import command
-from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import HOBBES, PersonQuestion, Run, Stretch, Versions
-from hobbes.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
+from hobbes.store.row_hashes import RUN_COLUMNS, column_hashes
 from hobbes.store.schema import COUNTS, TEMPLATES, insertion
 from hobbes.worlds import world_named
-
-Row = dict[str, Any]
 
 RESERVED = {"last", "compare", "search", "experiments", "notes", "probes"}
 """Names that no run may have: `last` is the newest run, and the others are pages of `hobbes view`."""
 
 
 class Way(TypedDict):
-    """How the turns before `until` were played: the columns of `runs` of these names."""
+    """How the turns before `until` were played: columns of `runs`, which a fork may change."""
 
     until: int
     config: dict[str, Any]
@@ -360,7 +357,7 @@ def _players(models: Mapping[str, str], model_settings: Models) -> dict[str, str
 
 
 def _plain_way(row: Mapping[str, Any]) -> Row:
-    return {column: RUNS.plain(row, column) for column in WAY}
+    return {column: RUNS.plain(row, column) for column in Way.__annotations__ if column != "until"}
 
 
 def update_run(connection: sqlite3.Connection, run: str, values: Mapping[str, str | float | None]) -> None:

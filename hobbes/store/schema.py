@@ -34,6 +34,9 @@ CARRIED_OVER = SCHEMA_VERSION - 1
 ADDRESS = {"run": str, "turn": int}
 """The first columns of a table whose rows belong to a turn."""
 
+RUN = [("run", "runs", "id")]
+"""The foreign key of a table whose rows belong to a run."""
+
 CALL: Mapping[str, type] = {
     "tries": int,
     "outcome": str,
@@ -61,9 +64,6 @@ CALL: Mapping[str, type] = {
     "arrived": str,
 }
 """The columns of a call after those that say which one it is, in the order in which they are hashed."""
-
-RUN = [("run", "runs", "id")]
-"""The foreign key of such a table."""
 
 
 def insertion(command: str, table: str, columns: Sequence[str]) -> str:
@@ -103,9 +103,7 @@ def _create_tables(db: "Database") -> None:
             "prompts": str,
             "prompts_hash": str,
             "lang": str,
-            "system_template": str,
-            "turn_template": str,
-            "answer_schema": str,
+            **dict.fromkeys(TEMPLATES, str),
             "observer_text": str,
             "status": str,
             "started": str,

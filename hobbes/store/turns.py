@@ -12,8 +12,7 @@ from pydantic import Json as JsonText
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json, canonical, sha256
 from hobbes.engine.turn import TurnRecord, views
-from hobbes.store.checked_rows import Table
-from hobbes.store.damage import damage_error
+from hobbes.store.checked_rows import Table, damage_error
 from hobbes.store.recorded_run import Run
 from hobbes.store.row_hashes import TURN_COLUMNS, turn_hash
 from hobbes.store.schema import COUNTS, insertion

@@ -13,7 +13,7 @@ import httpx2
 from hobbes.engine.telling import counted
 from hobbes.nodes.call_failures import IS_IT_RUNNING
 from hobbes.nodes.models import OPENAI, Models, ModelSettings
-from hobbes.nodes.secrecy import ADDRESS, safe_line
+from hobbes.nodes.secrecy import BASE_URL, safe_line
 
 PACKAGES = (
     "langgraph",
@@ -36,7 +36,7 @@ def examine(home: Path, models: Models, left_out: Mapping[str, list[str]]) -> di
 
     Every model of the models file is asked for as well. `left_out` has what servers refused in recorded runs.
     """
-    base = os.environ.get(ADDRESS, "")
+    base = os.environ.get(BASE_URL, "")
     key = os.environ.get("OPENAI_API_KEY", "")
     return {
         "python": platform.python_version(),
@@ -59,7 +59,7 @@ def examine(home: Path, models: Models, left_out: Mapping[str, list[str]]) -> di
 def _of_model(settings: ModelSettings) -> dict[str, str]:
     """Ask the server of a model, with its key, and return what there is to know about both."""
     variable = settings.key_variable
-    base = settings.base_url or os.environ.get(ADDRESS, "")
+    base = settings.base_url or os.environ.get(BASE_URL, "")
     shown = _shown(base)
     try:
         key = settings.api_key()

@@ -15,9 +15,9 @@ import pytest
 
 from hobbes.engine import reflection
 from hobbes.engine import turn as turns
-from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
+from hobbes.engine.answer import FAILURE_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.chance import RngStream, chance
-from hobbes.engine.contract import faults_of
+from hobbes.engine.contract import check
 from hobbes.engine.digest import first_digest
 from hobbes.engine.measures import PlayedTurn, work_out
 from hobbes.engine.memory import Memory
@@ -60,7 +60,7 @@ each_world = pytest.mark.parametrize("world", ALL_WORLDS, ids=lambda world: worl
 
 pytestmark = pytest.mark.usefixtures("with_fishery")
 
-READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES, *reflection.CODES}
+READ_CODES = {*READING_CODES, *FAILURE_CODES, *reflection.CODES}
 HOSTILE = 250
 """Hostile answers in each world; tests/nodes/test_fuzz.py and the soak try many more."""
 NOT_DONE_TO_OTHERS = {MESSAGE, "replicate", "ally"}
@@ -766,7 +766,7 @@ def test_a_world_that_comes_with_hobbes_has_all_its_parts(world: str) -> None:
 @each_world
 def test_a_world_can_be_played_as_it_is(world: AnyWorld) -> None:
     assert WORLDS[world.name] is world
-    assert faults_of(world) == []
+    check(world)
     for n in (1, 2, 30):
         names = world.names(n)
         assert len({*names} - {OBSERVER}) == n

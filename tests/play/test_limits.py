@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from operator import itemgetter
 
 import pytest
 from starlette.applications import Starlette
@@ -12,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hobbes.graphs import run as graphs_run
+from hobbes.nodes import rate_limits
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.rate_limits import ON_THE_WAY, Limits, RateLimiter, Window
 from hobbes.play.playthrough import Shared
@@ -96,16 +96,14 @@ def test_a_server_never_sees_more_calls_in_a_minute_than_the_limit_however_slow_
     clock = 0.0
     monkeypatch.setattr("hobbes.nodes.rate_limits.time.monotonic", lambda: clock)
     limiter, limits = RateLimiter(), Limits(20, 60)
-    seen, under_way = list[float](), list[tuple[float, int]]()
+    seen, under_way = list[float](), dict[rate_limits.Request, float]()
     for number in range(400):
-        while (place := limiter.begin("alice", limits, 0)) is None:
-            first = min(under_way, key=itemgetter(0))
-            under_way.remove(first)
-            ended, its = first
-            clock = max(clock, ended)
-            limiter.end("alice", its, 0)
-        seen.append(clock + place.seconds + (ON_THE_WAY if number // 60 % 2 == 0 else 0))
-        under_way.append((seen[-1] + (0.0, 0.1, 30.0)[number % 7 % 3], place.number))
+        while (request := limiter.begin("alice", limits, 0)) is None:
+            first = min(under_way, key=under_way.__getitem__)
+            clock = max(clock, under_way.pop(first))
+            first.end(clock)
+        seen.append(request.begins + (ON_THE_WAY if number // 60 % 2 == 0 else 0))
+        under_way[request] = seen[-1] + (0.0, 0.1, 30.0)[number % 7 % 3]
     seen.sort()
     assert min(later - earlier for earlier, later in zip(seen, seen[60:], strict=False)) > 59.999
     assert seen[-1] < 400 / 60 * 60 * 1.5, "the limit is not used"
@@ -116,10 +114,10 @@ def test_a_minute_after_a_request_another_one_fits_however_its_time_is_rounded()
     window = Window()
     first = window.begin(seen, Limits(1, calls=1), 0)
     assert first is not None
-    window.end(seen, first.number, 0)
+    first.end(seen)
     second = window.begin(seen, Limits(1, calls=1), 0)
     assert second is not None
-    assert second.seconds == pytest.approx(60)
+    assert second.begins - seen == pytest.approx(60)
 
 
 def test_games_side_by_side_do_not_wait_for_one_anothers_checkpoints(

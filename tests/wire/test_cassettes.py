@@ -10,7 +10,7 @@ import pytest
 import vcr
 
 from hobbes.engine import reflection
-from hobbes.engine.answer import FOLLOW_UP_CODES, READING_CODES, FoundAs
+from hobbes.engine.answer import READING_CODES, FoundAs
 from hobbes.loop import play_out
 from hobbes.nodes import prompt_set
 from hobbes.nodes.chat import ChatPlayer
@@ -104,7 +104,7 @@ def test_every_run_file_has_a_cassette_that_names_its_source() -> None:
 
 
 OF_RULES = {code for world in OF_WORLD for code in WORLDS[world].telling.codes}
-CODES = {*READING_CODES, *FOLLOW_UP_CODES, *reflection.CODES, *OF_RULES}
+CODES = {*READING_CODES, *reflection.CODES, *OF_RULES}
 """Every code of a rejection or correction that an answer can lead to."""
 NOT_RECORDED = {"read/most-fields"}
 """Codes of answers that no scripted policy gives, with any noise; tests/nodes/test_reading.py has one."""

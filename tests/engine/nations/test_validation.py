@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hobbes.engine.nations.resolution import resolve
-from hobbes.engine.nations.validation import IDLE, action, validate
+from hobbes.engine.nations.validation import IDLE, action_of, validate
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.turn import view_of
 from tests.engine.nations.stage import A, B, C, board, one, setting, turn
@@ -80,7 +80,7 @@ def test_what_the_listing_of_the_seed_repairs_is_lost_and_the_agent_is_told(answ
 
 @pytest.mark.parametrize("empty", [None, "", [], {}], ids=str)
 def test_an_empty_value_is_a_field_that_is_left_out(empty: Any) -> None:
-    fields = action(setting(3, resources=True)).model_fields
+    fields = action_of(setting(3, resources=True)).model_fields
     assert one(board(resources=True), A, dict.fromkeys(fields, empty)) == (IDLE, [])
     assert one(board(), A, {"summary": empty}) == (IDLE, [])
     assert one(board(), A, {"cede_territories": {B: []}, "attacks": {B: 0}})[1] == []
