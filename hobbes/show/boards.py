@@ -53,8 +53,8 @@ ROW = 15
 """How high a row of the figures and of the legend is."""
 
 MAX_WIDE_ARROWS = 40
-"""How many arrows are wide, with labels beside them. If there are more, they are thin, pass over discs,
-and show their labels on hover."""
+"""How many arrows are wide, with labels beside them. If there are more, or more than squares where all places
+are squares, they are thin, pass over discs, and show their labels on hover."""
 
 MAX_BARS = 40
 """How many rows of figures are drawn."""
@@ -186,11 +186,13 @@ class _Drawing:
         self.arrows = [
             arrow for arrow in board.arrows if arrow.target in self.spots and arrow.source != arrow.target
         ]
-        self.is_full = len(self.arrows) > MAX_WIDE_ARROWS
+        room = len(squares) if squares and not self.under_discs else MAX_WIDE_ARROWS
+        self.is_full = len(self.arrows) > min(MAX_WIDE_ARROWS, room)
 
     def plane(self) -> Part:
-        """Return the places with what joins them, and the arrows over them."""
-        return [*self._lines(), *self._places(), *self._arrows(), *self._names()], self.high
+        """Return the places with what joins them, the arrows over them, and over all the words and signs."""
+        drawn = [*self._lines(), *self._places(), *self._arrows(), *self._signs(), *self._names()]
+        return drawn, self.high
 
     def _spot(self, place: Place) -> _Spot:
         """Return where a place lies in the drawing."""
@@ -252,13 +254,25 @@ class _Drawing:
                 yield from shapes
 
     def _square(self, spot: _Spot) -> Iterator[str]:
-        """Yield a square or bare place: its colour, its owner's mark and word, its badges."""
+        """Yield a square or bare place: its colour, and an edge if it was taken."""
         place, (x, y) = spot.place, spot.at
         box = (x - spot.wide / 2 + 1, y - spot.high / 2 + 1), spot.wide - 2, spot.high - 2
         if place.owner is not None:
             yield rectangle(self._ink(place.owner, place.shade), *box)
         elif place.shape != "bare" and self.is_told:
             yield rectangle("n", *box)
+        if any(self.kinds[badge.kind].sign == "taken" for badge in place.badges):
+            yield rectangle("t o", spot.corner, 2 * spot.half, 2 * spot.half)
+
+    def _signs(self) -> Iterator[str]:
+        """Yield what stands in the squares: arrows pass below it, and what is pointed at is what it covers."""
+        for spot in self.spots.values():
+            if not spot.is_disc and (drawn := "".join(self._on_square(spot))):
+                yield f'<g pointer-events="none">{drawn}</g>'
+
+    def _on_square(self, spot: _Spot) -> Iterator[str]:
+        """Yield the mark of a square's owner, its word and its badges."""
+        place, (x, y) = spot.place, spot.at
         is_marked = place.owner is not None and (place.x, place.y) not in self.under_discs
         mark = self._look(place.owner or "").mark if is_marked else ""
         size = min(13.0, spot.high * 0.34)
@@ -270,9 +284,9 @@ class _Drawing:
         yield word(text, (x, y + size * 0.36), "m d" if place.owner else "m", size)
         if spot.half >= READABLE:
             for badge in place.badges:
-                yield from self._on_square(spot, badge)
+                yield from self._badge(spot, badge)
 
-    def _on_square(self, spot: _Spot, badge: Badge) -> Iterator[str]:
+    def _badge(self, spot: _Spot, badge: Badge) -> Iterator[str]:
         """Yield a badge in its corner of a square."""
         half, (left, top) = spot.half, spot.corner
         right, bottom, size = left + 2 * half, top + 2 * half, max(6.5, min(10, half * 0.5))
@@ -283,7 +297,6 @@ class _Drawing:
                 yield fold("g", spot.corner, folded)
                 yield word(text, (left + folded + 1, top + size * 0.9), "d", size)
             case "taken":
-                yield rectangle("t o", spot.corner, 2 * half, 2 * half)
                 if spot.place.was is not None:
                     folded = min(17.0, half)
                     mark = self._look(spot.place.was).mark

@@ -11,7 +11,7 @@ from hobbes.show.strokes import MARGIN, STYLE, STYLE_ELEMENT, WIDTH, escape_fore
 SECONDS, LAST = 2, 4
 """How long a board is shown, and the last one."""
 
-_SHAPE = re.compile('<g role="img">.*?</g>', re.DOTALL)
+_SHAPE = re.compile('<g (?:role="img"|pointer-events="none")>.*?</g>', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
