@@ -265,7 +265,7 @@ class _Drawing:
             yield rectangle("t o", spot.corner, 2 * spot.half, 2 * spot.half)
 
     def _signs(self) -> Iterator[str]:
-        """Yield what stands in the squares: arrows pass below it, and what is pointed at is what it covers."""
+        """Yield what stands in the squares: arrows pass below it, and so does the pointer."""
         for spot in self.spots.values():
             if not spot.is_disc and (drawn := "".join(self._on_square(spot))):
                 yield f'<g pointer-events="none">{drawn}</g>'
