@@ -66,7 +66,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     """Play an experiment: each of its arms with each of its seeds.
 
     Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
-    The plan is kept at the first game. The caps hold over all runs together. The exit code is 1 if a run is
+    The plan is kept at the first run. The caps hold over all runs together. The exit code is 1 if a run is
     tainted.
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run

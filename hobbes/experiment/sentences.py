@@ -39,7 +39,7 @@ def cautions(report: Report) -> Iterator[str]:
             )
     if not {*report.arms} - {report.baseline, NULL}:
         yield (
-            f"Only the null arm is compared with {quoted(report.baseline)}. It shows how far games differ "
+            f"Only the null arm is compared with {quoted(report.baseline)}. It shows how far runs differ "
             "if nothing is changed."
         )
     yield from (

@@ -109,7 +109,7 @@ def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
     if not file.question and not file.hypotheses:
         yield f"The file names no hypothesis. Each arm is compared with {quoted(file.baseline)}."
     if report.plan is None:
-        yield "No plan was kept before the first game."
+        yield "No plan was kept before the first run."
         return
     changes = report.plan.changes
     since = f"Since then: {'; '.join(changes)}" if changes else "Nothing in it has changed since"
@@ -382,11 +382,11 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
     arms = {*report.arms} - {report.baseline, NULL}
     if is_one_game := len(games) > 1 and all(one == games[0] for one in games):
         yield (
-            f"Nothing can be concluded: all {len(games)} games are one game. Each measure is the same in all "
+            f"Nothing can be concluded: all {len(games)} runs are one run. Each measure is the same in all "
             "of them, whatever the arm and the seed, so more seeds tell nothing."
         )
     elif arms and all(is_same(report, arm) for arm in arms):
-        yield "Each game is the baseline's with the same seed: what was changed reaches nobody who plays."
+        yield "Each run is the baseline's with the same seed: what was changed reaches nobody who plays."
     if judged and not is_one_game and all(one.difference.mean.n < one.fewest for one in judged):
         most = max(one.difference.mean.n for one in judged)
         fewest = min(one.fewest for one in judged)
@@ -397,7 +397,7 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
     if shown:
         yield " ".join(_tally(kind, verdicts) for kind, verdicts in kinds if verdicts)
     if report.plan is None:
-        yield "No plan was kept before the first game, so what stands here is exploratory and no conclusion."
+        yield "No plan was kept before the first run, so what stands here is exploratory and no conclusion."
 
 
 def _tally(kind: str, verdicts: Sequence[str]) -> str:

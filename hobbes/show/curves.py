@@ -55,7 +55,7 @@ def rankings(ranking: Rankings, score: str) -> Iterator[Section]:
     yield Section(
         "Ranking by wins and by score",
         [
-            f"The share of games won, and the mean {score} at the end.",
+            f"The share of runs won, and the mean {score} at the end.",
             "Each opponent counts alike, also the player itself. Intervals are over the seeds.",
         ],
         ("player", "rank by wins", "wins", "95% interval", f"rank by {score}", score, "95% interval"),
@@ -130,8 +130,8 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
         told = (f"{short(point.mean.mean)} (n {point.mean.n})" for point in points)
         rows.append((curve.arm, curve.measure, *told))
     words = (
-        "Means over games, with their number: of the first turns, at a quarter, a half and three "
-        "quarters, and of the last. A game that has ended is left out from then on."
+        "Means over runs, with their number: of the first turns, at a quarter, a half and three "
+        "quarters, and of the last. A run that has ended is left out from then on."
     )
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
     picture = Picture(f"{title}, with 95% bands", partial(draw_curves, panels), title)

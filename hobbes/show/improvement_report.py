@@ -12,11 +12,11 @@ from hobbes.show.terminal import OUT, print_json
 
 
 def show(asked: Improvement, found: GEPAResult[None, int], games: Report | None, *, as_json: bool) -> None:
-    """Print what gepa found and what the games decided about it, and write it beside the prompts."""
+    """Print what gepa found and what the runs decided about it, and write it beside the prompts."""
     folder = Path(asked.file.name)
     values = [asked.file.sign * score for score in found.val_aggregate_scores]
     texts = [one["advice"] for one in found.candidates]
-    said = f"Nothing better was found{' in games' if games else ', so no game was played'}."
+    said = f"Nothing better was found{' in runs' if games else ', so no run was played'}."
     if is_accepted(games):
         said = f"Accepted: candidate {found.best_idx}. Its prompts are in {folder / 'prompts'}."
     rows = [(str(number), short(values[number]), text) for number, text in enumerate(texts)]

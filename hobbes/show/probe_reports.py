@@ -31,7 +31,7 @@ IN_TABLE, IN_ANSWER = 100, 600
 OF_TABLE = (
     "A bar is filled by the share of the answers that have the act. Where the column it is compared with has "
     "another, a line marks that, and the number is the change in points. Blue is more than there, orange "
-    f"(in a terminal, red) less, grey as much. {RECORDED}: the prompt of the game. The rows in which an act "
+    f"(in a terminal, red) less, grey as much. {RECORDED}: the prompt of the run. The rows in which an act "
     "changes most come first. Quoted is the reasoning of the first answer."
 )
 
@@ -67,12 +67,12 @@ def _costs(one: ColumnResult) -> str:
 
 
 def _row(told: ProbeResult, number: int, link: Callable[..., str] | None) -> Iterator[Cell]:
-    """Yield the cells of a row: its situation, with what the agent did in the game, then each column's."""
+    """Yield the cells of a row: its situation, with what the agent did in the run, then each column's."""
     at, recorded = told.situations[number - 1], told.recorded[number - 1]
     card = Link(f"{number}, turn {at.turn}:", link(at.run, at.turn, at.agent) if link else "")
     situation: list[Line] = [[card, situation_in_words(told, number)]]
     if recorded is not None:
-        situation.append([f"In the game ({at.run}): {', '.join(recorded) or 'no act'}."])
+        situation.append([f"In the run ({at.run}): {', '.join(recorded) or 'no act'}."])
     if link and at.turn > 0:
         board = link(at.run, f"{at.turn - 1}.svg", part="plane")
         situation += [[f"The board before turn {at.turn}:"], [Link("the board", board, shown=True)]]

@@ -100,9 +100,9 @@ def _failing(report: Report) -> Section:
         for one in report.failing
     ]
     words = [
-        "A failed call leads to the default action. p compares the shares of failed calls, game by game."
+        "A failed call leads to the default action. p compares the shares of failed calls, run by run."
     ]
-    columns = ("arm", "games", "with failed calls", *outcomes, "failed", "p (Holm)")
+    columns = ("arm", "runs", "with failed calls", *outcomes, "failed", "p (Holm)")
     return Section("Failed calls", words, columns, rows)
 
 
@@ -126,7 +126,7 @@ def _rules(report: Report) -> Iterator[str]:
     if any(one.judged.wordings for one in report.differences):
         yield (
             "Wordings are a sample of all that might have been used. If an arm has several, the interval "
-            "is the widest, and p the largest, of three: over games, over wordings, and over both (Clark's "
+            "is the widest, and p the largest, of three: over runs, over wordings, and over both (Clark's "
             "min F')."
         )
     if report.rules.margins:
