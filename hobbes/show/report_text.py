@@ -99,9 +99,7 @@ def _failing(report: Report) -> Section:
         )
         for one in report.failing
     ]
-    words = [
-        "A failed call leads to the default action. p compares the shares of failed calls, run by run."
-    ]
+    words = ["A failed call leads to the default action. p compares the shares of failed calls, run by run."]
     columns = ("arm", "runs", "with failed calls", *outcomes, "failed", "p (Holm)")
     return Section("Failed calls", words, columns, rows)
 

@@ -46,7 +46,7 @@ STYLE = """
 .board .m{text-anchor:middle}.board .e{text-anchor:end}.board .q{fill:var(--q)}.board .d{fill:#111}
 .board .h{font-size:13px;font-weight:600}.board .w{font-weight:700}
 .board .a{stroke:var(--p);stroke-width:2.5;paint-order:stroke;stroke-linejoin:round}
-.board [pointer-events] .d{stroke:#f6f5f0b0;stroke-width:2.5;paint-order:stroke;stroke-linejoin:round}
+[pointer-events] .d{stroke:#f6f5f0a0;stroke-width:2;paint-order:stroke;stroke-linejoin:round}
 .board .b{stroke:#111;stroke-width:.9}.board .c{stroke:#111;stroke-width:.3}
 .board .g{fill:var(--p);stroke:var(--i);stroke-width:1}
 .board .l{fill:none;stroke:var(--l);stroke-width:3}.board .f{fill:none;stroke:var(--l);stroke-width:8}
