@@ -97,7 +97,7 @@ def what_was_measured(store: Store, report: Report, charts: Sequence[Picture], l
     file = _asked_of(store, report)
     measures = dict.fromkeys([*measures_of(file), *(one.measure for one in file.hypotheses)])
     rows = [(one, unit_of(report, one) or "-", definition_of(report, one)) for one in measures]
-    words = ["Open a chart to choose a dot, which leads to its pair of runs."] if link and charts else []
+    words = ["Each dot of a chart leads to its pair of runs."] if link and charts else []
     return Section("What was measured", words, ("measure", "unit", "what it is"), rows, charts)
 
 

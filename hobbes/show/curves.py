@@ -134,7 +134,7 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
         "quarters, and of the last. A run that has ended is left out from then on."
     )
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
-    picture = Picture(f"{title}, with 95% bands", partial(draw_curves, panels), title)
+    picture = Picture(f"{title}, with 95% bands", partial(draw_curves, panels))
     measures = dict.fromkeys(curve.measure for curve in curves)
     definitions = [f"{measure}: {definition_of(report, measure)}" for measure in measures]
     return Section(title, [*definitions, words], columns, rows, [picture])
@@ -161,5 +161,5 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
     words = " ".join(f"{kind.replace('_', ' ').capitalize()}: {truths[kind]}." for kind in kinds)
     columns = ("arm", "report", "rating", "given", "n", "truth", "95% interval")
     title = "Ratings beside the truth"
-    picture = Picture(label, partial(draw_curves, panels), title)
+    picture = Picture(label, partial(draw_curves, panels))
     return Section(title, [words], columns, rows, [picture])

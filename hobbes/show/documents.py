@@ -4,13 +4,12 @@ What it is made of may be foreign text, so all of it is escaped: it adds no mark
 """
 
 import re
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from itertools import chain, pairwise
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
@@ -21,6 +20,7 @@ from rich.markdown import CodeBlock, Heading, Markdown, TableElement
 from rich.text import Text
 
 from hobbes.show.both_runs import MARKS, word_diff_text
+from hobbes.show.charts import STYLE_ELEMENT
 from hobbes.show.terminal import escape_invisible, table
 from hobbes.show.trace import Pieces
 
@@ -45,20 +45,15 @@ BREAK = "<br>"
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture, and what it shows in words. Its name is its own in a document.
+    """A picture, and what it shows in words.
 
     One that has `characters` stands in a cell of a table. They show the same where there are no pictures.
     """
 
     label: str
     svg: Callable[[], str]
-    """Draws it as an SVG image."""
-    name: str = ""
+    """Draws it as an SVG image, with the style sheet of all charts."""
     characters: str = ""
-
-    def url(self) -> str:
-        """Return the picture as a data URL."""
-        return f"data:image/svg+xml;base64,{b64encode(self.svg().encode()).decode()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +225,10 @@ def printed(document: Document) -> RenderableType:
     return _Printed(document)
 
 
-def in_html(section: Section, place: Place | None = None, *, stacked: bool = False) -> Markup:
+def in_html(section: Section, *, stacked: bool = False) -> Markup:
     """Return a section as HTML. What is wide can be scrolled by keys.
 
-    The rows of a `stacked` table become lists where the page is narrow. A picture that has an address is
-    loaded when it comes into sight, and leads to itself.
+    The rows of a `stacked` table become lists where the page is narrow.
     """
     shown: list[Picture] = []
 
@@ -242,8 +236,8 @@ def in_html(section: Section, place: Place | None = None, *, stacked: bool = Fal
         shown.append(picture)
         return str(len(shown) - 1)
 
-    env = {"class": ' class="stacked"' if stacked else "", "shown": shown, "place": place}
-    tokens = _reader().parse(section.markdown(number if place else None), env)
+    env = {"class": ' class="stacked"' if stacked else "", "shown": shown}
+    tokens = _reader().parse(section.markdown(number), env)
     _name_cells(tokens)
     return Markup(_reader().renderer.render(tokens, _reader().options, env))  # noqa: S704  HTML was escaped
 
@@ -258,7 +252,9 @@ def _reader() -> MarkdownIt:
     )
     reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
     reader.add_render_rule("fence", lambda _, tokens, place, *__: _diff_in_html(tokens[place].content))
-    reader.add_render_rule("image", lambda _, tokens, place, *given: _image_in_html(tokens[place], given[-1]))
+    reader.add_render_rule(
+        "image", lambda _, tokens, place, *given: _image_in_html(tokens[place], given[-1]["shown"])
+    )
     return reader
 
 
@@ -272,17 +268,17 @@ def _read_break(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  the 
     return True
 
 
-def _image_in_html(image: Token, env: Mapping[str, Any]) -> str:
-    """Return a picture as HTML. Beside text, it is as small as a word."""
+def _image_in_html(image: Token, shown: Sequence[Picture]) -> str:
+    """Return one of the pictures that are shown, or one that has an address, which leads to itself."""
     source = str(image.attrs["src"])
-    picture = env["shown"][int(source)] if source.isdigit() else Picture(image.content, str)
-    address = env["place"](picture) if source.isdigit() else source
-    img = f'<img loading="lazy" src="{escape(address)}" alt="{escape(picture.label)}">'
-    if picture.characters:
-        return img
-    if address.startswith("data:"):
-        return f'<span class="wide" tabindex="0">{img}</span>'
-    return f'<a class="wide" href="{escape(address)}">{img}</a>'
+    if not source.isdigit():
+        img = f'<img loading="lazy" src="{escape(source)}" alt="{escape(image.content)}">'
+        return f'<a class="wide" href="{escape(source)}">{img}</a>'
+    picture = shown[int(source)]
+    role = "img" if picture.characters else "group"  # a group may have links in it
+    begins = f'<svg class="chart" role="{role}" aria-label="{escape(picture.label)}"'
+    drawn = picture.svg().replace(STYLE_ELEMENT, "").replace("<svg", begins, 1)
+    return drawn if picture.characters else f'<span class="wide" tabindex="0">{drawn}</span>'
 
 
 def _name_cells(tokens: Iterable[Token]) -> None:

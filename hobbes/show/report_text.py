@@ -143,7 +143,7 @@ def html(document: Document, left_out: Sequence[str]) -> str:
     from hobbes.show.web.page_templates import environment  # noqa: PLC0415  slow to import
 
     page = environment().get_template("report.html")
-    shown = {"document": document, "place": Picture.url, "left_out": left_out}
+    shown = {"document": document, "left_out": left_out}
     return page.render(shown, reload=None, script=None, live=False, link=None, looks={})
 
 
@@ -166,4 +166,4 @@ def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Pi
             return link(runs(compared[arm].judged, seed)) if link else ""
 
         draw = partial(draw_differences, label, axis, arms, smallest, address)
-        yield Picture(label, draw, measure)
+        yield Picture(label, draw)

@@ -6,6 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
+from hobbes.show.charts import STYLE_ELEMENT
 from hobbes.show.documents import Cell, Document, Link, Picture, Section, in_html, printed
 
 FOREIGN = (
@@ -30,11 +31,10 @@ def test_a_picture_in_a_cell_is_drawn_on_a_page_and_typed_elsewhere_and_a_link_i
     row: list[Cell] = ["✓ supported", picture, Link("seed 1", "/compare?a=1&b=2")]
     section = Section("Part", (), ("verdict", "around 0", "a pair"), [row])
     assert "| ✓ supported | `├─●─┤` | [seed 1](/compare?a=1&b=2) |" in section.markdown()
-    page = in_html(section, Picture.url)
+    page = in_html(section)
     assert '<td data-label="verdict" class="good">✓ supported</td>' in page
-    assert re.search(
-        r'<td data-label="around 0"><img loading="lazy" src="data:[^"]*" alt="1 \(0 to 2\)"></td>', page
-    )
+    drawn = '<svg class="chart" role="img" aria-label="1 (0 to 2)"/>'
+    assert f'<td data-label="around 0">{drawn}</td>' in page
     assert '<a href="/compare?a=1&amp;b=2">seed 1</a>' in page
 
 
@@ -48,13 +48,16 @@ def test_a_cell_of_several_lines_keeps_them_and_a_bar_has_the_colour_of_its_chan
     first, second = console.file.getvalue().splitlines()[-4:-2]  # type: ignore[attr-defined]
     assert re.search(r"\x1b\[1;31m raid 3/5 -20", first)
     assert second.strip() == "a <br>"
-    page = in_html(section, Picture.url)
-    assert 'alt="60%"> raid 3/5 -20<br />\na &lt;br&gt;<br />\n<a class="wide" href="/a/2.svg"><img' in page
+    page = in_html(section)
+    assert (
+        'aria-label="60%"/> raid 3/5 -20<br />\na &lt;br&gt;<br />\n<a class="wide" href="/a/2.svg"><img'
+        in page
+    )
 
 
-def test_a_picture_that_has_an_address_is_loaded_when_it_comes_into_sight_and_leads_to_itself() -> None:
-    section = Section("Part", pictures=[Picture('"b" & c', lambda: "<svg/>", "one")])
-    page = in_html(section, lambda picture: f"/{picture.name}.svg")
-    img = '<img loading="lazy" src="/one.svg" alt="&quot;b&quot; &amp; c">'
-    assert f'<a class="wide" href="/one.svg">{img}</a>' in page
+def test_a_picture_stands_on_a_page_as_it_is_drawn_without_a_style_sheet_of_its_own() -> None:
+    picture = Picture('"b" & c', lambda: f"<svg>{STYLE_ELEMENT}</svg>")
+    section = Section("Part", pictures=[picture])
+    drawn = '<svg class="chart" role="group" aria-label="&quot;b&quot; &amp; c"></svg>'
+    assert f'<span class="wide" tabindex="0">{drawn}</span>' in in_html(section)
     assert "![" not in section.markdown()

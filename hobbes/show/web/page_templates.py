@@ -19,7 +19,6 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
-from hobbes.show import charts
 from hobbes.show.documents import in_html
 from hobbes.show.narrative import NOTHING_DONE
 from hobbes.show.palette import PALETTE, with_names
@@ -80,7 +79,7 @@ STATIC = {STYLE_ADDRESS: (STYLE, "text/css"), SCRIPT_ADDRESS: (SCRIPT, "text/jav
 _NOTHING_ELSE = "default-src 'none'; base-uri 'none'"
 POLICY = (
     f"{_NOTHING_ELSE}; script-src 'self'; connect-src 'self'; form-action 'self'; img-src 'self' data:; "
-    f"style-src 'self' {_allowed(BOARD_STYLE)} {_allowed(charts.STYLE)}"
+    f"style-src 'self' {_allowed(BOARD_STYLE)}"
 )
 """The content security policy of the site: what is served here, and the style of an SVG that stands alone."""
 

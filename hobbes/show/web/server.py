@@ -25,7 +25,6 @@ from starlette.routing import Route
 from hobbes.errors import HobbesError, UsageError
 from hobbes.play.step import MAX_DIGITS
 from hobbes.show.terminal import remark
-from hobbes.show.web import experiment_pages
 from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.page_templates import POLICY, STATIC, compile_templates, environment
 from hobbes.show.web.run_pages import RunPages
@@ -72,9 +71,6 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
     "/compare": lambda store, at: _home_pages(store).compare(_run(store, at, "a"), _run(store, at, "b")),
     "/search": lambda store, at: _home_pages(store).search(at),
     "/experiments/{name}": lambda store, at: _home_pages(store).experiment(at["name"]),
-    "/experiments/{name}/{picture}.svg": lambda store, at: experiment_pages.picture(
-        store, at["name"], at["picture"], at.get("of", ""), link
-    ),
     "/probes/{name}": lambda store, at: _home_pages(store).probe(
         at["name"], _number(at, "situation"), at.get("column", "")
     ),
