@@ -158,8 +158,8 @@ def tournament(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.experiment.report import report
     from hobbes.experiment.statistics import check_installed, to_json
     from hobbes.experiment.tournament import tournament_file
-    from hobbes.show.curves import rankings
     from hobbes.show.documents import Document, printed
+    from hobbes.show.report_text import rankings
     from hobbes.show.terminal import OUT, next_step, print_json
 
     check_installed()

@@ -14,7 +14,7 @@ from hobbes.experiment.arm_comparison import Compared, Judged, Tested
 from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of, stored_file
 from hobbes.experiment.frozen import FrozenPlan
 from hobbes.experiment.report import Report, measures_of
-from hobbes.experiment.sentences import cautions, compares, is_same, short, verdict_in_words
+from hobbes.experiment.sentences import cautions, compares, interval, is_same, short, verdict_in_words
 from hobbes.experiment.statistics import means_of
 from hobbes.nodes.prompt_set import is_path
 from hobbes.nodes.prompting import system_text
@@ -22,12 +22,13 @@ from hobbes.prove.run_comparison import settings_that_differ
 from hobbes.prove.word_diff import CHANGE, word_diff
 from hobbes.show.both_runs import settings_by_field
 from hobbes.show.charts import draw_estimate, type_estimate
-from hobbes.show.curves import definition_of, interval, unit_of
 from hobbes.show.documents import SIGNS, Cell, Link, Picture, Section, shorten
 from hobbes.show.trace import Pieces
+from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+from hobbes.worlds import world_named
 
 MAX_ROWS = 20
 """How many rows the tables before the methods have at most. Of more, the methods have all."""
@@ -99,6 +100,16 @@ def what_was_measured(store: Store, report: Report, charts: Sequence[Picture], l
     rows = [(one, unit_of(report, one) or "-", definition_of(report, one)) for one in measures]
     words = ["Each dot of a chart leads to its pair of runs."] if link and charts else []
     return Section("What was measured", words, ("measure", "unit", "what it is"), rows, charts)
+
+
+def unit_of(report: Report, measure: str) -> str:
+    """Return the unit of a measure, empty if it has none."""
+    return world_named(report.world).measures.units.get(of_anybody(measure), "")
+
+
+def definition_of(report: Report, measure: str) -> str:
+    """Return in one line what a measure is."""
+    return meaning_of_measure(world_named(report.world), measure)
 
 
 def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
