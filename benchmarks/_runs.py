@@ -1,7 +1,10 @@
 """Runs to be measured, and processes of their own to measure them in."""
 
-from collections.abc import Callable
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +23,17 @@ def apart(measured: Callable[..., T], *arguments: object) -> T:
     """Return what a function returns in a process of its own, whose memory nothing else has used."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         return process.submit(measured, *arguments).result()
+
+
+@contextmanager
+def serving(command: Sequence[str]) -> Iterator[str]:
+    """Run the command of a server in another process, and yield the URL that it prints."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None  # noqa: S101  it is a pipe
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.send_signal(signal.SIGINT)
 
 
 def play(

@@ -6,19 +6,18 @@ and the machine cost anyway. A further row is about many games at once.
 """
 
 import asyncio
-import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
 import httpx2
 import openai
 
+from benchmarks._runs import serving
 from hobbes.loop import play_out
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
@@ -110,16 +109,9 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
     ]
 
 
-@contextmanager
-def served(delay: float, hobbes: Path = HOBBES) -> Iterator[str]:
+def served(delay: float, hobbes: Path = HOBBES) -> AbstractContextManager[str]:
     """Run the stand-in server in another process, with this delay, and yield its base URL."""
-    command = [str(hobbes), "serve", "--port", "0", "--delay", str(delay)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
-        assert server.stdout is not None  # noqa: S101  it is a pipe
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.terminate()
+    return serving([str(hobbes), "serve", "--port", "0", "--delay", str(delay)])
 
 
 @contextmanager

@@ -128,12 +128,6 @@ def environment() -> Environment:
     return templates
 
 
-def compile_templates() -> None:
-    """Compile all templates, so that no reader waits for it."""
-    for name in environment().list_templates(extensions=["html"]):
-        environment().get_template(name)
-
-
 def reload_after(took: float) -> int:
     """Return after how many seconds a page reloads that took so many to make: at most a fifth of the time."""
     return max(2, ceil(4 * took))

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote, urlencode
 
 import uvicorn
@@ -26,7 +26,7 @@ from hobbes.errors import HobbesError, UsageError
 from hobbes.play.step import MAX_DIGITS
 from hobbes.show.terminal import remark
 from hobbes.show.web.home_pages import HomePages
-from hobbes.show.web.page_templates import POLICY, STATIC, compile_templates, environment
+from hobbes.show.web.page_templates import POLICY, STATIC, environment
 from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
@@ -34,6 +34,9 @@ from hobbes.store.recorded_run import Run
 from hobbes.wire.body_limits import server_config
 from hobbes.wire.guard import TOKEN, Guard, names_of
 from hobbes.wire.listener import is_open, listener, url
+
+if TYPE_CHECKING:
+    from hobbes.show.web.experiment_pages import ExperimentPages
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -70,8 +73,8 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
     "/": lambda store, at: _home_pages(store).runs(at),
     "/compare": lambda store, at: _home_pages(store).compare(_run(store, at, "a"), _run(store, at, "b")),
     "/search": lambda store, at: _home_pages(store).search(at),
-    "/experiments/{name}": lambda store, at: _home_pages(store).experiment(at["name"]),
-    "/probes/{name}": lambda store, at: _home_pages(store).probe(
+    "/experiments/{name}": lambda store, at: _experiment_pages(store).experiment(at["name"]),
+    "/probes/{name}": lambda store, at: _experiment_pages(store).probe(
         at["name"], _number(at, "situation"), at.get("column", "")
     ),
     "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(_number(at, "turn")),
@@ -87,6 +90,12 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
 
 def _home_pages(store: Store) -> HomePages:
     return HomePages(store, link, live=True)
+
+
+def _experiment_pages(store: Store) -> "ExperimentPages":
+    from hobbes.show.web.experiment_pages import ExperimentPages  # noqa: PLC0415  the first page need not wait
+
+    return ExperimentPages(store, link, live=True)
 
 
 def _run_pages(store: Store, at: At) -> RunPages:
@@ -149,8 +158,7 @@ def _error_page(request: Request, error: Exception) -> Response:
 
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
-    """Return uvicorn's configuration of the web site of a home, and prepare this process for it."""
-    compile_templates()
+    """Return uvicorn's configuration of the web site of a home."""
     return server_config(site(home, host, token), headers=list(HEADERS.items()))
 
 
