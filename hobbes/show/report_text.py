@@ -266,11 +266,9 @@ def html(document: Document, left_out: Sequence[str]) -> str:
 
     `left_out` says which runs are not in it.
     """
-    from hobbes.show.web.page_templates import environment  # noqa: PLC0415  slow to import
+    from hobbes.show.web.page_templates import fill  # noqa: PLC0415  slow to import
 
-    page = environment().get_template("report.html")
-    shown = {"document": document, "left_out": left_out}
-    return page.render(shown, reload=None, script=None, live=False, link=None, looks={})
+    return fill("report.html", document=document, left_out=left_out, script=False)
 
 
 def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Picture]:

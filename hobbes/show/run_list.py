@@ -58,7 +58,7 @@ def page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
 
     What is wrong with these is shown beside them.
     """
-    where, first = str(at.get("where", "")), number_in(at, "first")
+    where, first = str(at.get("where", "")), number_in(at, "first") or 0
     conditions = tuple(condition.strip() for condition in BETWEEN.split(where) if condition.strip())
     selection = Selection(conditions, str(at.get("sort", "")).strip())
     try:
@@ -88,10 +88,12 @@ def page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def number_in(at: Mapping[str, Any], name: str) -> int:
-    """Return a number from 0 that an address asks for, 0 if it does not say. Raise UsageError."""
+def number_in(at: Mapping[str, Any], name: str) -> int | None:
+    """Return a number from 0 that an address asks for, None if it does not say. Raise UsageError."""
+    if name not in at:
+        return None
     try:
-        number = int(at.get(name, 0))
+        number = int(at[name])
     except ValueError:
         number = -1
     if not 0 <= number < 2**31:

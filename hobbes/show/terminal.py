@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -21,9 +21,6 @@ from rich.text import Text
 from hobbes.engine.reflection import MAX_RATING
 from hobbes.engine.said import UNSAFE
 from hobbes.show.palette import PALETTE, Look, Looks, with_names
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
 
 T = TypeVar("T")
 
@@ -95,19 +92,13 @@ def next_step(command: str) -> None:
 def export_bar(items: Collection[T]) -> Iterator[Iterator[T]]:
     """Yield an iterator over items with a progress bar, which ends with the block, also where that fails.
 
-    rich's own `track` would leave a failed loop to the garbage collector, which may run in the thread of the
-    bar and then wait for itself.
+    The bar has no thread of its own: a loop that failed is left to the garbage collector, which may run in
+    that thread and then wait for it.
     """
     from rich.progress import Progress  # noqa: PLC0415  most commands show none
 
-    with Progress(console=ERR, transient=True) as bar:
-        yield _advancing(items, bar, bar.add_task("exporting", total=len(items)))
-
-
-def _advancing(items: Iterable[T], bar: "Progress", task: "TaskID") -> Iterator[T]:
-    for item in items:
-        yield item
-        bar.advance(task)
+    with Progress(console=ERR, transient=True, auto_refresh=False) as bar:
+        yield iter(bar.track(items, description="exporting"))
 
 
 def styled_name(name: str, looks: Looks) -> Text:

@@ -43,7 +43,7 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     """
     query = str(at.get("q", "")).strip()
     filters = Filters(**{name: str(at.get(name, "")).strip() for name in Filters._fields})
-    first = number_in(at, "first")
+    first = number_in(at, "first") or 0
     found = find(store, query, filters, first, MAX_HITS) if query else None
     return {
         "query": query,

@@ -466,7 +466,7 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     assert all("“&lt;b&gt;unit-b&lt;/b&gt; made me”" in text for text in (page, answers))
     assert all("<ins>Be peaceful.\n</ins>" in text for text in (page, answers))
     assert pages.get("/probes/nothing").status_code == 404
-    assert "is not the number of a situation" in pages.get("/probes/p?situation=abc").text
+    assert "`situation` in the address is not a number from 0" in pages.get("/probes/p?situation=abc").text
 
 
 @pytest.mark.parametrize(

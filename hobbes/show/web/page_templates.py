@@ -128,6 +128,13 @@ def environment() -> Environment:
     return templates
 
 
+def fill(name: str, **values: object) -> str:
+    """Return a template filled with values, of which each page needs some."""
+    needed = {"command": None, "reload": None, "left_out": (), "looks": {}, "live": False, "script": True}
+    page = environment().get_template(name).render({**needed, **values})
+    return page.replace(STYLE_ELEMENT, "")  # a page has it in its own style sheet
+
+
 def reload_after(took: float) -> int:
     """Return after how many seconds a page reloads that took so many to make: at most a fifth of the time."""
     return max(2, ceil(4 * took))
@@ -148,17 +155,7 @@ class Pages:
 
     def fill(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
-        always: dict[str, object] = {
-            "command": None,
-            "reload": None,
-            "looks": {},
-            "link": self.link,
-            "live": self.live,
-            "script": True,
-            "layout": "page.html" if self.live else "sheet.html",
-        }
-        page = environment().get_template(name).render({**always, **values})
-        return page.replace(STYLE_ELEMENT, "")  # a page has it in its own style sheet
+        return fill(name, **{"link": self.link, "live": self.live, **values})
 
     def command(self, *words: object) -> str | None:
         """Return the command that shows the same in a terminal; None on disk, where the home is not."""

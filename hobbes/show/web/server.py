@@ -24,9 +24,10 @@ from starlette.routing import Route
 
 from hobbes.errors import HobbesError, UsageError
 from hobbes.play.step import MAX_DIGITS
+from hobbes.show.run_list import number_in
 from hobbes.show.terminal import remark
 from hobbes.show.web.home_pages import HomePages
-from hobbes.show.web.page_templates import POLICY, STATIC, environment
+from hobbes.show.web.page_templates import POLICY, STATIC, fill
 from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
@@ -75,9 +76,9 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
     "/search": lambda store, at: _home_pages(store).search(at),
     "/experiments/{name}": lambda store, at: _experiment_pages(store).experiment(at["name"]),
     "/probes/{name}": lambda store, at: _experiment_pages(store).probe(
-        at["name"], _number(at, "situation"), at.get("column", "")
+        at["name"], number_in(at, "situation"), at.get("column", "")
     ),
-    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(_number(at, "turn")),
+    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(number_in(at, "turn")),
     "/{run}/{turn:number}": lambda store, at: _run_pages(store, at).at_a_turn(at["turn"]),
     "/{run}/diary": lambda store, at: _run_pages(store, at).diary(at),
     # A turn at a glance, which the script puts into the page of its run.
@@ -107,15 +108,6 @@ def _run(store: Store, at: At, which: str = "run") -> Run:
     if not at.get(which):
         raise UsageError("choose a first and a second run, as a and b in the list of runs")
     return with_turns(store, store.runs.find(at[which]))
-
-
-def _number(at: At, name: str) -> int | None:
-    """Return the number that an address asks for under a name, None if it asks for none."""
-    try:
-        return int(at[name]) if name in at else None
-    except ValueError as error:
-        what = "situation" if name == "situation" else "turn"
-        raise UsageError(f"`{name}` in the address is not the number of a {what}") from error
 
 
 def site(home: Path, host: str, token: str | None = None) -> Starlette:
@@ -152,8 +144,7 @@ def _error_page(request: Request, error: Exception) -> Response:
     words = f"there is no page at {request.url.path}" if isinstance(error, HTTPException) else str(error)
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(f"hobbes: {words}\n", status, headers=NOT_KEPT)
-    page = environment().get_template("error.html")
-    text = page.render(words=words, link=link, live=True, reload=None, looks={})
+    text = fill("error.html", words=words, link=link, live=True)
     return Response(text, status, headers=NOT_KEPT, media_type="text/html")
 
 
