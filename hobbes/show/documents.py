@@ -1,20 +1,18 @@
-"""A document for people: a title and sections, in Markdown. The terminal and the pages show this Markdown.
+"""A document for people: a title and sections. Files have it in Markdown, which the terminal shows, too.
 
 What it is made of may be foreign text, so all of it is escaped: it adds no markup, HTML or control character.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from itertools import chain, pairwise
+from itertools import chain
 from typing import ClassVar, TypeAlias
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
-from markdown_it.token import Token
-from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, TableElement
 from rich.text import Text
@@ -55,6 +53,12 @@ class Picture:
     """Draws it as an SVG image, with the style sheet of all charts."""
     characters: str = ""
 
+    def __html__(self) -> str:
+        """Return it as a part of a page, which has a style sheet. A large one may have links in it."""
+        role = "img" if self.characters else "group"
+        begins = f'<svg class="chart" role="{role}" aria-label="{escape(self.label)}"'
+        return self.svg().replace(STYLE_ELEMENT, "").replace("<svg", begins, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -64,6 +68,14 @@ class Link:
     address: str = ""
     shown: bool = False
     title: str = ""  # shows on hover
+
+    def __html__(self) -> str:
+        """Return it as a part of a page."""
+        address, words = escape(self.address), escape(escape_invisible(self.words))
+        title = f' title="{escape(self.title)}"' if self.title else ""
+        if address and self.shown:
+            return f'<a class="wide" href="{address}"><img loading="lazy" src="{address}" alt="{words}"></a>'
+        return f'<a href="{address}"{title}>{words}</a>' if address else words
 
 
 Line: TypeAlias = Sequence[str | Link | Picture]
@@ -200,8 +212,8 @@ class _Table(TableElement):
         is_tall = any("\n" in content.plain for content in chain.from_iterable(rows))
         for content in chain.from_iterable(rows):
             content.append("\n" * is_tall)  # a blank line between two rows
-            if content.plain[:1] in SIGNS and content.plain[1:2] == " ":
-                content.stylize(STYLES[SIGNS[content.plain[0]]])
+            if sign := sign_of(content.plain):
+                content.stylize(STYLES[sign])
             for pattern, change in CHANGES.items():
                 content.highlight_regex(re.compile(pattern, re.MULTILINE), STYLES[change])
         yield table("", [head.content.plain for head in heads], rows)
@@ -225,36 +237,11 @@ def printed(document: Document) -> RenderableType:
     return _Printed(document)
 
 
-def in_html(section: Section, *, stacked: bool = False) -> Markup:
-    """Return a section as HTML. What is wide can be scrolled by keys.
-
-    The rows of a `stacked` table become lists where the page is narrow.
-    """
-    shown: list[Picture] = []
-
-    def number(picture: Picture) -> str:
-        shown.append(picture)
-        return str(len(shown) - 1)
-
-    env = {"class": ' class="stacked"' if stacked else "", "shown": shown}
-    tokens = _reader().parse(section.markdown(number), env)
-    _name_cells(tokens)
-    return Markup(_reader().renderer.render(tokens, _reader().options, env))  # noqa: S704  HTML was escaped
-
-
 @cache
 def _reader() -> MarkdownIt:
     """Return the reader of Markdown. It takes HTML for text."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     reader.inline.ruler.before("html_inline", "break", _read_break)
-    reader.add_render_rule(
-        "table_open", lambda *given: f'<div class="wide" tabindex="0"><table{given[-1]["class"]}>'
-    )
-    reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
-    reader.add_render_rule("fence", lambda _, tokens, place, *__: _diff_in_html(tokens[place].content))
-    reader.add_render_rule(
-        "image", lambda _, tokens, place, *given: _image_in_html(tokens[place], given[-1]["shown"])
-    )
     return reader
 
 
@@ -268,45 +255,6 @@ def _read_break(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  the 
     return True
 
 
-def _image_in_html(image: Token, shown: Sequence[Picture]) -> str:
-    """Return one of the pictures that are shown, or one that has an address, which leads to itself."""
-    source = str(image.attrs["src"])
-    if not source.isdigit():
-        img = f'<img loading="lazy" src="{escape(source)}" alt="{escape(image.content)}">'
-        return f'<a class="wide" href="{escape(source)}">{img}</a>'
-    picture = shown[int(source)]
-    role = "img" if picture.characters else "group"  # a group may have links in it
-    begins = f'<svg class="chart" role="{role}" aria-label="{escape(picture.label)}"'
-    drawn = picture.svg().replace(STYLE_ELEMENT, "").replace("<svg", begins, 1)
-    return drawn if picture.characters else f'<span class="wide" tabindex="0">{drawn}</span>'
-
-
-def _name_cells(tokens: Iterable[Token]) -> None:
-    """Give each cell the name of its column, which stands before it where a page is narrow, and its class."""
-    names: list[str] = []
-    column = 0
-    for token, inside in pairwise(tokens):
-        if token.type == "thead_open":
-            names = []
-        elif token.type == "tr_open":
-            column = 0
-        elif token.type == "th_open":
-            names.append("".join(part.content for part in inside.children or ()))
-            token.attrSet("scope", "col")
-        elif token.type == "td_open":
-            token.attrSet("data-label", names[column])
-            if inside.content[1:2] == " " and inside.content[0] in SIGNS:
-                token.attrSet("class", SIGNS[inside.content[0]])
-            column += 1
-
-
-def _diff_in_html(words: str) -> str:
-    """Return a word diff as HTML: what was taken out, and what is new, is an element of its own."""
-    tags = {"[": "del", "{": "ins"}
-    marked = re.sub(
-        f"{GONE}|{NEW}",
-        lambda found: f"<{tags[found[0][0]]}>{found[0][2:-2]}</{tags[found[0][0]]}>",
-        escape(words, quote=False),
-        flags=re.DOTALL,
-    )
-    return f'<pre class="diff">{marked}</pre>\n'
+def sign_of(cell: str) -> str:
+    """Return what the sign says with which a cell begins, empty if it begins with none."""
+    return SIGNS.get(cell[0], "") if cell[1:2] == " " else ""

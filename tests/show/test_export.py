@@ -192,7 +192,9 @@ def test_a_page_holds_each_prompt_and_each_map_once(opened: Store, tmp_path: Pat
     assert all(without_marks.count(prompt.turn.splitlines()[0]) for prompt in prompts)
 
 
-def test_a_page_of_policies_is_small_and_says_that_it_lacks_their_views(opened: Store, tmp_path: Path) -> None:
+def test_a_page_of_policies_is_small_and_says_that_it_lacks_their_views(
+    opened: Store, tmp_path: Path
+) -> None:
     run = played(opened, RunOptions("mining", 4, models="policy:guided", values={"rounds": 8}))
     page = exported_page(opened, run, tmp_path)
     assert len(page.encode()) < 1_500_000

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
-from hobbes.show.documents import in_html
+from hobbes.show.documents import sign_of
 from hobbes.show.narrative import NOTHING_DONE
 from hobbes.show.palette import PALETTE, with_names
 from hobbes.show.strokes import STYLE as BOARD_STYLE
@@ -56,8 +56,8 @@ SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
 
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (
-    *(beginning, columns_and_rows, cost_text, details, in_html, percent, players_texts, ratees_of),
-    *(shade_of, tokens_text, usage_line, with_names),
+    *(beginning, columns_and_rows, cost_text, details, percent, players_texts, ratees_of),
+    *(shade_of, sign_of, tokens_text, usage_line, with_names),
 )
 """What templates may call by its name."""
 
@@ -91,8 +91,11 @@ FILE_POLICY = (
 
 
 def _to_text(value: object) -> object:
-    """Return a value of a template as text: floats rounded, invisible characters spelled out."""
-    if isinstance(value, Markup):
+    """Return a value of a template as text: floats rounded, invisible characters spelled out.
+
+    What says of itself how it is shown on a page is left as it is.
+    """
+    if hasattr(value, "__html__"):
         return value
     if isinstance(value, float):
         return round(value, 3)
@@ -130,8 +133,8 @@ def environment() -> Environment:
 
 def fill(name: str, **values: object) -> str:
     """Return a template filled with values, of which each page needs some."""
-    needed = {"command": None, "reload": None, "left_out": (), "looks": {}, "live": False, "script": True}
-    page = environment().get_template(name).render({**needed, **values})
+    needed = dict[str, object](command=None, reload=None, left_out=(), looks={}, live=False, script=True)
+    page = environment().get_template(name).render(needed | values)
     return page.replace(STYLE_ELEMENT, "")  # a page has it in its own style sheet
 
 
