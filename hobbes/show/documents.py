@@ -1,29 +1,22 @@
-"""A document for people: a title and sections. Files have it in Markdown, which the terminal shows, too.
+"""A document for people: a title and sections, as they are printed, on a page, and in Markdown.
 
 What it is made of may be foreign text, so all of it is escaped: it adds no markup, HTML or control character.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from html import escape
 from itertools import chain
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown, TableElement
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hobbes.show.both_runs import MARKS, word_diff_text
+from hobbes.show.both_runs import word_diff_text
 from hobbes.show.charts import STYLE_ELEMENT
 from hobbes.show.terminal import escape_invisible, table
 from hobbes.show.trace import Pieces
-
-GONE, NEW = r"\[-.*?-\]", r"\{\+.*?\+\}"
-"""How a word diff marks what was taken out and what is new."""
 
 MAX_DIFF_LINES = 12
 """How many lines a word diff of prompts has at most."""
@@ -114,6 +107,18 @@ class Section:
         )
         return "".join(parts)
 
+    def printed(self, style: str) -> Iterator[RenderableType]:
+        """Yield the title, the texts, the table and the word diffs as they are printed."""
+        yield Text(_in_one_line(self.title), style=style)
+        for text in self.texts:
+            yield Text("\n".join(_in_one_line(line) for line in text.splitlines() if line.strip()))
+        if self.columns:
+            yield _table(self.columns, self.rows)
+        for label, pieces in self.diffs:
+            words = word_diff_text(pieces)
+            words.rstrip()
+            yield from (Text(_in_one_line(label)), words)
+
 
 def _cell(cell: Cell, place: Place | None) -> str:
     """Return a cell of a table in Markdown."""
@@ -144,6 +149,14 @@ class Document:
         parts += (f"### {escape_markdown(one.title)}\n\n{one.markdown(place)}" for one in self.methods)
         return "".join(parts)
 
+    def __rich__(self) -> RenderableType:
+        """Return the document as it is printed."""
+        parts: list[RenderableType] = [Text(_in_one_line(self.title), style="markdown.h1")]
+        parts += (part for one in self.first for part in one.printed("markdown.h2"))
+        parts += [Text("Methods", style="markdown.h2")] * bool(self.methods)
+        parts += (part for one in self.methods for part in one.printed("markdown.h3"))
+        return Group(*[line for part in parts for line in ("", part)][1:])
+
     def files(self, name: str) -> tuple[str, dict[str, str]]:
         """Return the document in Markdown, and its pictures as SVG images by the names of their files."""
         drawn: dict[str, str] = {}
@@ -157,9 +170,14 @@ class Document:
         return self.markdown(place), drawn
 
 
+def _in_one_line(text: str) -> str:
+    """Return foreign text as one line, with invisible characters spelled out."""
+    return escape_invisible(" ".join(text.split()))
+
+
 def escape_markdown(text: str) -> str:
     """Return foreign text as one line of Markdown, without markup, HTML and invisible characters."""
-    line = escape(escape_invisible(" ".join(text.split())), quote=False)
+    line = escape(_in_one_line(text), quote=False)
     return re.sub(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)", r"\\\g<0>", line)
 
 
@@ -189,70 +207,29 @@ def shorten(pieces: Pieces) -> Pieces:
     return shown
 
 
-class _Heading(Heading):
-    LEVEL_ALIGN = dict.fromkeys(Heading.LEVEL_ALIGN, "default")
+def _table(columns: Sequence[str | Link], rows: Sequence[Sequence[Cell]]) -> RenderableType:
+    """Return a table as it is printed. Rows of several lines have a blank line between them."""
+    cells = [[_printed_cell(cell) for cell in row] for row in rows]
+    is_tall = any("\n" in cell.plain for cell in chain.from_iterable(cells))
+    for cell in chain.from_iterable(cells):
+        cell.append("\n" * is_tall)
+        if sign := sign_of(cell.plain):
+            cell.stylize(STYLES[sign])
+        for pattern, change in CHANGES.items():
+            cell.highlight_regex(re.compile(pattern, re.MULTILINE), STYLES[change])
+    return table("", [_printed_cell(column).plain for column in columns], cells)
 
 
-class _WordDiff(CodeBlock):
-    """The block of a word diff, in the colours of one."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield its words."""
-        words = Text(str(self.text).rstrip())
-        for pattern, change in ((GONE, "-"), (NEW, "+")):
-            words.highlight_regex(re.compile(pattern, re.DOTALL), MARKS[change][-1])
-        yield words
-
-
-class _Table(TableElement):
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield a table that loses no character where it is narrow."""
-        heads = self.header.row.cells if self.header and self.header.row else []
-        rows = [[cell.content for cell in row.cells] for row in (self.body.rows if self.body else ())]
-        is_tall = any("\n" in content.plain for content in chain.from_iterable(rows))
-        for content in chain.from_iterable(rows):
-            content.append("\n" * is_tall)  # a blank line between two rows
-            if sign := sign_of(content.plain):
-                content.stylize(STYLES[sign])
-            for pattern, change in CHANGES.items():
-                content.highlight_regex(re.compile(pattern, re.MULTILINE), STYLES[change])
-        yield table("", [head.content.plain for head in heads], rows)
-
-
-class _Printed(Markdown):
-    def __init__(self, document: Document) -> None:
-        super().__init__("", justify="default")
-        self.parsed = _reader().parse(document.markdown())
-
-    elements: ClassVar = {
-        **Markdown.elements,
-        "heading_open": _Heading,
-        "fence": _WordDiff,
-        "table_open": _Table,
-    }
-
-
-def printed(document: Document) -> RenderableType:
-    """Return a document as it is printed."""
-    return _Printed(document)
-
-
-@cache
-def _reader() -> MarkdownIt:
-    """Return the reader of Markdown. It takes HTML for text."""
-    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    reader.inline.ruler.before("html_inline", "break", _read_break)
-    return reader
-
-
-def _read_break(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  the shape of a rule
-    """Read where a line of a cell ends."""
-    if not state.src.startswith(BREAK, state.pos):
-        return False
-    if not silent:
-        state.push("hardbreak", "br", 0)
-    state.pos += len(BREAK)
-    return True
+def _printed_cell(cell: Cell) -> Text:
+    """Return a cell of a table as it is printed."""
+    match cell:
+        case list():
+            return Text("\n").join(Text(" ").join(map(_printed_cell, line)) for line in cell)
+        case Picture():
+            return Text(cell.characters)
+        case Link():
+            return Text(_in_one_line(cell.words))
+    return Text(_in_one_line(cell))
 
 
 def sign_of(cell: str) -> str:

@@ -7,7 +7,7 @@ from gepa.core.result import GEPAResult
 from hobbes.experiment.report import Report
 from hobbes.experiment.sentences import short, verdict_in_words
 from hobbes.improve.improvement import Improvement, is_accepted
-from hobbes.show.documents import Document, Section, printed
+from hobbes.show.documents import Document, Section
 from hobbes.show.terminal import OUT, print_json
 
 
@@ -34,4 +34,4 @@ def show(asked: Improvement, found: GEPAResult[None, int], games: Report | None,
         hypotheses = [one.to_json() for one in games.hypotheses] if games else []
         print_json({"accepted": is_accepted(games), "candidates": told, "hypotheses": hypotheses})
     else:
-        OUT.print(printed(document))
+        OUT.print(document)

@@ -20,7 +20,7 @@ from hobbes.probe.table import Answer, CellAnswers, ColumnResult, ProbeResult, r
 from hobbes.prove.word_diff import word_diff
 from hobbes.show.answer_table import INKS
 from hobbes.show.charts import draw_share, type_share
-from hobbes.show.documents import Cell, Document, Line, Link, Picture, Section, printed, shorten
+from hobbes.show.documents import Cell, Document, Line, Link, Picture, Section, shorten
 from hobbes.show.terminal import OUT, next_step, print_json, say
 from hobbes.show.trace import MAX_SHOWN, Pieces
 from hobbes.store.home import Store
@@ -178,7 +178,7 @@ def show_probe(store: Store, name: str, *, as_json: bool, markdown: bool = False
     elif markdown:
         say(document(result).markdown())
     else:
-        OUT.print(printed(document(result)))
+        OUT.print(document(result))
         next_step(store.command("probe", "show", name, by_change(result)[0]))
     return result
 
@@ -197,7 +197,7 @@ def show_answers(  # noqa: PLR0913  which answers, and how
     if answer is not None:
         (one,) = _numbered(told, number, shown, answer)
         more = " ".join(play_on(store, told, number, one).split())
-    OUT.print(printed(document_of_answers(told, number, shown, answer)))
+    OUT.print(document_of_answers(told, number, shown, answer))
     if more:
         next_step(more)
 

@@ -7,7 +7,7 @@ from io import StringIO
 from rich.console import Console
 
 from hobbes.show.charts import STYLE_ELEMENT
-from hobbes.show.documents import Cell, Document, Link, Picture, Section, printed
+from hobbes.show.documents import Cell, Document, Link, Picture, Section
 from hobbes.show.web.page_templates import fill
 
 FOREIGN = (
@@ -24,7 +24,7 @@ def on_page(section: Section) -> str:
 def test_foreign_text_stays_text_in_a_terminal_and_on_a_page() -> None:
     document = Document("A report", [Section("Part", [FOREIGN], ("a", "b"), [(FOREIGN, "x|y")])])
     console = Console(width=200, file=StringIO())
-    console.print(printed(document))
+    console.print(document)
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert [line.strip() for line in shown.splitlines()][2:6] == ["Part", "", *FOREIGN.splitlines()[:2]]
     assert FOREIGN.splitlines()[2] in shown
@@ -51,9 +51,9 @@ def test_a_cell_of_several_lines_keeps_them_and_a_bar_has_the_colour_of_its_chan
     section = Section("Part", (), ("situation", "a"), [["one", cell]])
     assert "| one | `████░░` raid 3/5 -20<br>a &lt;br&gt;<br>![turn 2](/a/2.svg) |" in section.markdown()
     console = Console(width=80, file=StringIO(), force_terminal=True, color_system="standard")
-    console.print(printed(Document("A probe", [section])))
+    console.print(Document("A probe", [section]))
     first, second = console.file.getvalue().splitlines()[-4:-2]  # type: ignore[attr-defined]
-    assert re.search(r"\x1b\[1;31m raid 3/5 -20", first)
+    assert re.search(r"\x1b\[1;31m████░░ raid 3/5 -20", first)
     assert second.strip() == "a <br>"
     page = on_page(section)
     assert 'aria-label="60%"/> raid 3/5 -20<br>a &lt;br&gt;<br><a class="wide" href="/a/2.svg"><img' in page
