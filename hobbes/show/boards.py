@@ -30,12 +30,12 @@ from hobbes.show.strokes import (
     crown,
     escape_foreign,
     fit_text,
+    five_digits,
     fold,
     number,
     path,
     rectangle,
     shield,
-    short,
     sign,
     word,
 )
@@ -220,7 +220,7 @@ class _Drawing:
             start, end = self.spots[line.one].at, self.spots[line.other].at
             inks = BANDS[self.kinds[line.kind].sign] if line.kind else ("l",)
             drawn = "".join(path(ink, start, "L##", *end) for ink in inks)
-            yield _told(line.words, drawn) if line.words else drawn
+            yield _titled(line.words, drawn) if line.words else drawn
 
     def _places(self) -> Iterator[str]:
         """Yield the squares, and over them the discs."""
@@ -229,7 +229,7 @@ class _Drawing:
             yield from self._linked(
                 (
                     self._whose(spot.place.name, spot.place.owner),
-                    _told(spot.place.words, drawn) if self.is_told else drawn,
+                    _titled(spot.place.words, drawn) if self.is_told else drawn,
                 )
                 for spot in spots
                 for drawn in ["".join(draw(spot))]
@@ -370,7 +370,7 @@ class _Drawing:
         arrows = []
         for arrow, (shaft, others) in zip(self.arrows, shafts, strict=True):
             drawn = [*self._arrow(arrow, shaft, others), self._label(arrow, shaft, taken)]
-            arrows.append((self._whose(arrow.source, arrow.owner), _told(arrow.words, "".join(drawn))))
+            arrows.append((self._whose(arrow.source, arrow.owner), _titled(arrow.words, "".join(drawn))))
         if arrows:
             yield '<g class="j">'
             yield from self._linked(arrows)
@@ -457,7 +457,7 @@ class _Drawing:
         end = 12 + ROW * len(bars)
         if goal is not None:
             x = BARS + MAX_BAR_LENGTH * goal / most
-            parts += [word(f"goal {short(goal)}", (x, 8), "e q"), path("n", (x, LINE), "V#", end)]
+            parts += [word(f"goal {five_digits(goal)}", (x, 8), "e q"), path("n", (x, LINE), "V#", end)]
         parts += self._linked(
             (self._whose(bar.label, bar.owner), self._bar(bar, 12 + ROW * k, most))
             for k, bar in enumerate(bars)
@@ -470,18 +470,18 @@ class _Drawing:
     def _bar(self, bar: Bar, top: float, most: int) -> str:
         """Return one row of figures."""
         base, long = top + 11, MAX_BAR_LENGTH * max(bar.figure, 0) / most
-        change = f"{'+' * (bar.change > 0)}{short(bar.change)}" if bar.change else ""
+        change = f"{'+' * (bar.change > 0)}{five_digits(bar.change)}" if bar.change else ""
         cells = [
             rectangle(self._ink(bar.owner, 2), (MARGIN, top + 1), 13, 13),
             word(self._look(bar.owner).mark, (MARGIN + 6.5, base), "m d"),
             word(fit_text(bar.label, BARS - MARGIN - 19), (MARGIN + 17, base)),
             rectangle(f"{self._ink(bar.owner, DARKEST)} b", (BARS, top + 3), long, 9),
-            word(short(bar.figure), (AMOUNTS, base), "e w"),
+            word(five_digits(bar.figure), (AMOUNTS, base), "e w"),
             word(change, (AMOUNTS + 4, base), "q"),
             word(fit_text(bar.note, FIGURES - NOTES), (NOTES, base)),
         ]
         words = f"{bar.label}: {bar.figure} {self.board.measure} ({bar.change:+})"
-        return _told(f"{words}, {bar.note}" if bar.note else words, "".join(cells))
+        return _titled(f"{words}, {bar.note}" if bar.note else words, "".join(cells))
 
     def legend(self) -> Part:
         """Return what each sign that occurs means."""
@@ -536,7 +536,7 @@ def _overlap(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def _told(words: str, drawn: str) -> str:
+def _titled(words: str, drawn: str) -> str:
     """Return what is drawn with its words, for those who cannot see it."""
     return f'<g role="img"><title>{escape_foreign(words)}</title>{drawn}</g>'
 

@@ -60,11 +60,11 @@ def _methods(report: Report) -> Iterator[Section]:
     ]:
         yield Section("Wordings", (), ("arm", "measure", "wording", *NUMBERS), wordings)
     yield _failing(report)
-    told = world_named(report.world).measures
-    yield from _over_time(report, "Shares over time", told.shares)
-    yield from _over_time(report, "Inequality over time", told.inequality)
+    measures = world_named(report.world).measures
+    yield from _over_time(report, "Shares over time", measures.shares)
+    yield from _over_time(report, "Inequality over time", measures.inequality)
     if report.findings.ratings:
-        yield _ratings(report, told.truths)
+        yield _ratings(report, measures.truths)
     yield Section(
         "Each arm",
         columns=("arm", "runs", "tainted", "measure", *NUMBERS),

@@ -98,7 +98,7 @@ def number(value: float) -> str:
     return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")  # + 0.0 makes 0 of -0
 
 
-def short(figure: int) -> str:
+def five_digits(figure: int) -> str:
     """Return a figure in at most five digits: 12345 as it is, 1234567 as 1235k, larger ones as M, G or T."""
     for unit in ("", "k", "M", "G"):
         if abs(figure) < 100_000:  # noqa: PLR2004  six digits would be too wide

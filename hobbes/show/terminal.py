@@ -20,13 +20,12 @@ from rich.text import Text
 
 from hobbes.engine.reflection import MAX_RATING
 from hobbes.engine.said import UNSAFE
-from hobbes.show.palette import PALETTE, Look, Looks, with_names
+from hobbes.show.palette import PALETTE, Looks, with_names
 
 T = TypeVar("T")
 
 MIN_WIDTH = 20
 """The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""
-
 
 UNLIMITED = 1_000_000
 """The columns of output that goes to a file or to another program: no line is wrapped, so `grep` works."""
@@ -211,8 +210,8 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"
 
 
-def style_picture(looks: Looks, rows: Rows) -> list[list[tuple[str, Look | None]]]:
-    """Return a picture of a world: its words, padded to one width, each with the look of whom it shows.
+def picture(rows: Rows, looks: Looks) -> Text:
+    """Return the picture of a world: its words in columns of one width.
 
     `looks` has the look of each word that shows somebody; such a word gets the mark in front.
     """
@@ -221,16 +220,11 @@ def style_picture(looks: Looks, rows: Rows) -> list[list[tuple[str, Look | None]
         return f"{looks[word].mark}{word}" if word in looks else word
 
     width = max((len(marked(word)) for row in rows for word in row), default=0)
-    return [[(f"{marked(word):>{width}}", looks.get(word)) for word in row] for row in rows]
-
-
-def picture(rows: Rows, looks: Looks) -> Text:
-    """Return the picture of a world; `looks` has the look of each word that shows somebody."""
     text = Text()
-    for line in style_picture(looks, rows):
-        for word, look in line:
-            style = PALETTE[look.colour] if look else "" if word.strip(" .") else "dim"
-            text.append(f" {escape_invisible(word)}", style=style)
+    for row in rows:
+        for word in row:
+            style = PALETTE[looks[word].colour] if word in looks else "" if word.strip(" .") else "dim"
+            text.append(f" {escape_invisible(marked(word)):>{width}}", style=style)
         text.append("\n")
     return text
 

@@ -55,13 +55,6 @@ SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
 """The script of all pages."""
 
 
-FUNCTIONS: tuple[Callable[..., object], ...] = (
-    *(beginning, columns_and_rows, cost_text, details, percent, players_texts, ratees_of),
-    *(shade_of, sign_of, tokens_text, usage_line, with_names),
-)
-"""What templates may call by its name."""
-
-
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
@@ -113,6 +106,10 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    functions: tuple[Callable[..., object], ...] = (
+        *(beginning, columns_and_rows, cost_text, details, percent, players_texts, ratees_of),
+        *(shade_of, sign_of, tokens_text, usage_line, with_names),
+    )
     templates.filters["counted"] = counted
     templates.globals |= {
         "style": Markup(STYLE),  # noqa: S704  our own file
@@ -126,7 +123,7 @@ def environment() -> Environment:
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "lines": json_lines,
         "nothing_done": NOTHING_DONE,
-        **{function.__name__: function for function in FUNCTIONS},
+        **{function.__name__: function for function in functions},
     }
     return templates
 
