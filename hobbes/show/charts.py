@@ -169,7 +169,7 @@ def _row(
             f'fill-opacity=".6" stroke="currentColor" stroke-width=".7"><title>{words}</title></circle>'
         )
         address = link(one.name, seed)
-        yield f'<a href="{escape(address)}" tabindex="-1" aria-label="{words}">{dot}</a>' if address else dot
+        yield f'<a href="{escape(address)}" aria-label="{words}">{dot}</a>' if address else dot
     if one.mean.low is not None and one.mean.high is not None:
         ends = f"M{scale(one.mean.low)} {of_mean:.1f}H{scale(one.mean.high)}"
         yield f'<path stroke="{ink}" stroke-width="3" d="{ends}"/>'
