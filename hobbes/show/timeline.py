@@ -88,7 +88,11 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
         drawn.graph(name, meaning_of(run.world.measures.formulas[name]), {"": figures}, {})
         for name, figures in measured.items()
     ]
-    if scores := _by_agent({turn: story.scores[turn] for turn in sample(run.turns)}):
+    scores: dict[str, dict[int, float]] = defaultdict(dict)
+    for turn in sample(run.turns):
+        for agent, score in story.scores[turn].items():
+            scores[agent][turn] = score
+    if scores:
         graphs.insert(0, drawn.graph("scores", f"{run.world.measures.score} of each agent", scores, looks))
     failed = {(k, how): n for k in range(run.turns) for how, n in story.failed.get(k, {}).items()}
     lanes = [
@@ -101,15 +105,6 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
     ]
     ticks = Scale(-0.5, run.turns - 0.5, 0, 100).ticks(whole=True)
     return Timeline(tuple(graphs), tuple(lanes), tuple(ticks))
-
-
-def _by_agent(scores: Mapping[int, Mapping[str, int]]) -> dict[str, dict[int, float]]:
-    """Return each agent's scores by turn."""
-    by_agent: dict[str, dict[int, float]] = defaultdict(dict)
-    for turn, of_turn in scores.items():
-        for agent, score in of_turn.items():
-            by_agent[agent][turn] = score
-    return by_agent
 
 
 class _Columns:
