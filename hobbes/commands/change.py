@@ -199,7 +199,7 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     why. The options are those of `prompts render`.
 
     With --probe, recorded situations are asked about at once and again after each save, several times each.
-    Each version of the prompt is a column beside the prompt of the game itself, and nothing is asked twice.
+    Each version of the prompt is a column beside the prompt of the run itself, and nothing is asked twice.
     The answers are kept, and `hobbes probe show` shows them later. The caps count the calls from the start of
     this command.
 

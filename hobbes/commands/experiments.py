@@ -66,7 +66,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     """Play an experiment: each of its arms with each of its seeds.
 
     Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
-    The plan is kept at the first game. The caps hold over all runs together. The exit code is 1 if a run is
+    The plan is kept at the first run. The caps hold over all runs together. The exit code is 1 if a run is
     tainted.
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
@@ -159,8 +159,8 @@ def tournament(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.experiment.report import report
     from hobbes.experiment.statistics import check_installed, to_json
     from hobbes.experiment.tournament import tournament_file
-    from hobbes.show.curves import rankings
-    from hobbes.show.documents import Document, printed
+    from hobbes.show.documents import Document
+    from hobbes.show.report_text import rankings
     from hobbes.show.terminal import OUT, next_step, print_json
 
     check_installed()
@@ -176,7 +176,7 @@ def tournament(  # noqa: PLR0913, PLR0917  a parameter per option
             return
         played = f"{counted(len(made.file.arms), 'pair')}, {counted(games, 'game')} each"
         title = f"{name} in {made.world.name}: {played}"
-        OUT.print(printed(Document(title, [*rankings(ranking, made.world.measures.score)])))
+        OUT.print(Document(title, [*rankings(ranking, made.world.measures.score)]))
         next_step(store.command("report", name))
 
 
@@ -269,13 +269,12 @@ def report(
 
 def _write_report(store: "Store", found: "Report", form: Form | None, to: Path | None) -> None:
     """Print a report, or write it to a file; Markdown has its pictures beside it."""
-    from hobbes.show.documents import printed
     from hobbes.show.report_text import html, report_document
     from hobbes.show.terminal import OUT
 
     document = report_document(store, found)
     if form is None:
-        OUT.print(printed(document))
+        OUT.print(document)
     elif form == "html":
         _write(html(document, found.left_out), to)
     elif to is None:

@@ -40,14 +40,14 @@ def runs(
     Example: hobbes runs --where world=mining --where immunity=0 --sort -score
     """
     from hobbes.engine.telling import counted
-    from hobbes.show.run_list import NO_RUN, entries, show
+    from hobbes.show.run_list import entries, show
     from hobbes.show.terminal import OUT, plain, print_json, remark
     from hobbes.store.run_rows import Selection, listed, shown
 
     selection = Selection(tuple(where or ()), sort or "")
     with options.open_home(home) as store:
         rows = listed(store, selection)
-        none = NO_RUN if where else f"no runs yet; try: {store.command('run', 'mining')}"
+        none = "no run is like that" if where else f"no runs yet; try: {store.command('run', 'mining')}"
     if as_json:
         print_json(rows)
         return

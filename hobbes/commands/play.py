@@ -46,9 +46,9 @@ TraceLangSmith = Annotated[
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)
 def demo(home: options.Home = options.HOME) -> None:
-    """Show a broken promise in a recorded game of language models, and play a run of scripted policies.
+    """Show a broken promise in a recorded run of language models, and play a run of scripted policies.
 
-    The recorded games are unpacked into the folder `demo` of the home, and the run is played there, once.
+    The recorded runs are unpacked into the folder `demo` of the home, and the run is played there, once.
     No model is asked.
 
     Example: hobbes demo

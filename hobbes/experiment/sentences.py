@@ -6,7 +6,7 @@ from hobbes.engine.telling import counted, quoted
 from hobbes.experiment.arm_comparison import Compared, Judged, Tested
 from hobbes.experiment.experiment_file import NULL
 from hobbes.experiment.report import Report
-from hobbes.experiment.statistics import most_unlike
+from hobbes.experiment.statistics import Mean, most_unlike
 
 LARGE = 999.5
 """From here on, a figure is told without fractions."""
@@ -39,7 +39,7 @@ def cautions(report: Report) -> Iterator[str]:
             )
     if not {*report.arms} - {report.baseline, NULL}:
         yield (
-            f"Only the null arm is compared with {quoted(report.baseline)}. It shows how far games differ "
+            f"Only the null arm is compared with {quoted(report.baseline)}. It shows how far runs differ "
             "if nothing is changed."
         )
     yield from (
@@ -119,6 +119,11 @@ def compares(report: Report, one: Tested) -> str:
         "trend": f"trend over {asked.factor}, from its smallest to its largest value on the line that fits "
         "best",
     }[asked.test]
+
+
+def interval(mean: Mean) -> str:
+    """Return the ends of an interval, a hyphen if there is none."""
+    return "-" if mean.low is None else f"{short(mean.low)} to {short(mean.high)}"
 
 
 def short(value: float | None) -> str:

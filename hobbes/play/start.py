@@ -213,7 +213,7 @@ def change_players(store: Store, run: Run, mix: str) -> Run:
         fork = store.command("fork", run.label, "--turn", run.turns, "--model", mix)
         raise UsageError(f"--model: run {run.label} has been played by others; `{fork}` goes on in a new run")
     if cell := cells_of_runs(store).get(run.id):
-        raise UsageError(f"--model: run {run.label} is a game of experiment {cell[0]}, which says who plays")
+        raise UsageError(f"--model: run {run.label} is a run of experiment {cell[0]}, which says who plays")
     named = read_models(store.home)
     try:
         models = deal(run.world, mix, run.setting.agents, named)

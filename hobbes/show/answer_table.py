@@ -14,7 +14,7 @@ from hobbes.experiment.arm_comparison import Compared, Judged, Tested
 from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of, stored_file
 from hobbes.experiment.frozen import FrozenPlan
 from hobbes.experiment.report import Report, measures_of
-from hobbes.experiment.sentences import cautions, compares, is_same, short, verdict_in_words
+from hobbes.experiment.sentences import cautions, compares, interval, is_same, short, verdict_in_words
 from hobbes.experiment.statistics import means_of
 from hobbes.nodes.prompt_set import is_path
 from hobbes.nodes.prompting import system_text
@@ -22,12 +22,13 @@ from hobbes.prove.run_comparison import settings_that_differ
 from hobbes.prove.word_diff import CHANGE, word_diff
 from hobbes.show.both_runs import settings_by_field
 from hobbes.show.charts import draw_estimate, type_estimate
-from hobbes.show.curves import definition_of, interval, unit_of
 from hobbes.show.documents import SIGNS, Cell, Link, Picture, Section, shorten
 from hobbes.show.trace import Pieces
+from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+from hobbes.worlds import world_named
 
 MAX_ROWS = 20
 """How many rows the tables before the methods have at most. Of more, the methods have all."""
@@ -97,8 +98,18 @@ def what_was_measured(store: Store, report: Report, charts: Sequence[Picture], l
     file = _asked_of(store, report)
     measures = dict.fromkeys([*measures_of(file), *(one.measure for one in file.hypotheses)])
     rows = [(one, unit_of(report, one) or "-", definition_of(report, one)) for one in measures]
-    words = ["Open a chart to choose a dot, which leads to its pair of runs."] if link and charts else []
+    words = ["Each dot of a chart leads to its pair of runs."] if link and charts else []
     return Section("What was measured", words, ("measure", "unit", "what it is"), rows, charts)
+
+
+def unit_of(report: Report, measure: str) -> str:
+    """Return the unit of a measure, empty if it has none."""
+    return world_named(report.world).measures.units.get(of_anybody(measure), "")
+
+
+def definition_of(report: Report, measure: str) -> str:
+    """Return in one line what a measure is."""
+    return meaning_of_measure(world_named(report.world), measure)
 
 
 def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
@@ -109,7 +120,7 @@ def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
     if not file.question and not file.hypotheses:
         yield f"The file names no hypothesis. Each arm is compared with {quoted(file.baseline)}."
     if report.plan is None:
-        yield "No plan was kept before the first game."
+        yield "No plan was kept before the first run."
         return
     changes = report.plan.changes
     since = f"Since then: {'; '.join(changes)}" if changes else "Nothing in it has changed since"
@@ -382,11 +393,11 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
     arms = {*report.arms} - {report.baseline, NULL}
     if is_one_game := len(games) > 1 and all(one == games[0] for one in games):
         yield (
-            f"Nothing can be concluded: all {len(games)} games are one game. Each measure is the same in all "
+            f"Nothing can be concluded: all {len(games)} runs are one run. Each measure is the same in all "
             "of them, whatever the arm and the seed, so more seeds tell nothing."
         )
     elif arms and all(is_same(report, arm) for arm in arms):
-        yield "Each game is the baseline's with the same seed: what was changed reaches nobody who plays."
+        yield "Each run is the baseline's with the same seed: what was changed reaches nobody who plays."
     if judged and not is_one_game and all(one.difference.mean.n < one.fewest for one in judged):
         most = max(one.difference.mean.n for one in judged)
         fewest = min(one.fewest for one in judged)
@@ -397,7 +408,7 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
     if shown:
         yield " ".join(_tally(kind, verdicts) for kind, verdicts in kinds if verdicts)
     if report.plan is None:
-        yield "No plan was kept before the first game, so what stands here is exploratory and no conclusion."
+        yield "No plan was kept before the first run, so what stands here is exploratory and no conclusion."
 
 
 def _tally(kind: str, verdicts: Sequence[str]) -> str:

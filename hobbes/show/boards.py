@@ -30,12 +30,12 @@ from hobbes.show.strokes import (
     crown,
     escape_foreign,
     fit_text,
+    five_digits,
     fold,
     number,
     path,
     rectangle,
     shield,
-    short,
     sign,
     word,
 )
@@ -53,8 +53,8 @@ ROW = 15
 """How high a row of the figures and of the legend is."""
 
 MAX_WIDE_ARROWS = 40
-"""How many arrows are wide, with labels beside them. If there are more, they are thin, pass over discs,
-and show their labels on hover."""
+"""How many arrows are wide, with labels beside them. If there are more, or more than squares where all places
+are squares, they are thin, pass over discs, and show their labels on hover."""
 
 MAX_BARS = 40
 """How many rows of figures are drawn."""
@@ -186,11 +186,13 @@ class _Drawing:
         self.arrows = [
             arrow for arrow in board.arrows if arrow.target in self.spots and arrow.source != arrow.target
         ]
-        self.is_full = len(self.arrows) > MAX_WIDE_ARROWS
+        room = len(squares) if squares and not self.under_discs else MAX_WIDE_ARROWS
+        self.is_full = len(self.arrows) > min(MAX_WIDE_ARROWS, room)
 
     def plane(self) -> Part:
-        """Return the places with what joins them, and the arrows over them."""
-        return [*self._lines(), *self._places(), *self._arrows(), *self._names()], self.high
+        """Return the places with what joins them, the arrows over them, and over all the words and signs."""
+        drawn = [*self._lines(), *self._places(), *self._arrows(), *self._signs(), *self._names()]
+        return drawn, self.high
 
     def _spot(self, place: Place) -> _Spot:
         """Return where a place lies in the drawing."""
@@ -218,7 +220,7 @@ class _Drawing:
             start, end = self.spots[line.one].at, self.spots[line.other].at
             inks = BANDS[self.kinds[line.kind].sign] if line.kind else ("l",)
             drawn = "".join(path(ink, start, "L##", *end) for ink in inks)
-            yield _told(line.words, drawn) if line.words else drawn
+            yield _titled(line.words, drawn) if line.words else drawn
 
     def _places(self) -> Iterator[str]:
         """Yield the squares, and over them the discs."""
@@ -227,7 +229,7 @@ class _Drawing:
             yield from self._linked(
                 (
                     self._whose(spot.place.name, spot.place.owner),
-                    _told(spot.place.words, drawn) if self.is_told else drawn,
+                    _titled(spot.place.words, drawn) if self.is_told else drawn,
                 )
                 for spot in spots
                 for drawn in ["".join(draw(spot))]
@@ -252,13 +254,25 @@ class _Drawing:
                 yield from shapes
 
     def _square(self, spot: _Spot) -> Iterator[str]:
-        """Yield a square or bare place: its colour, its owner's mark and word, its badges."""
+        """Yield a square or bare place: its colour, and an edge if it was taken."""
         place, (x, y) = spot.place, spot.at
         box = (x - spot.wide / 2 + 1, y - spot.high / 2 + 1), spot.wide - 2, spot.high - 2
         if place.owner is not None:
             yield rectangle(self._ink(place.owner, place.shade), *box)
         elif place.shape != "bare" and self.is_told:
             yield rectangle("n", *box)
+        if any(self.kinds[badge.kind].sign == "taken" for badge in place.badges):
+            yield rectangle("t o", spot.corner, 2 * spot.half, 2 * spot.half)
+
+    def _signs(self) -> Iterator[str]:
+        """Yield what stands in the squares: arrows pass below it, and so does the pointer."""
+        for spot in self.spots.values():
+            if not spot.is_disc and (drawn := "".join(self._on_square(spot))):
+                yield f'<g pointer-events="none">{drawn}</g>'
+
+    def _on_square(self, spot: _Spot) -> Iterator[str]:
+        """Yield the mark of a square's owner, its word and its badges."""
+        place, (x, y) = spot.place, spot.at
         is_marked = place.owner is not None and (place.x, place.y) not in self.under_discs
         mark = self._look(place.owner or "").mark if is_marked else ""
         size = min(13.0, spot.high * 0.34)
@@ -270,9 +284,9 @@ class _Drawing:
         yield word(text, (x, y + size * 0.36), "m d" if place.owner else "m", size)
         if spot.half >= READABLE:
             for badge in place.badges:
-                yield from self._on_square(spot, badge)
+                yield from self._badge(spot, badge)
 
-    def _on_square(self, spot: _Spot, badge: Badge) -> Iterator[str]:
+    def _badge(self, spot: _Spot, badge: Badge) -> Iterator[str]:
         """Yield a badge in its corner of a square."""
         half, (left, top) = spot.half, spot.corner
         right, bottom, size = left + 2 * half, top + 2 * half, max(6.5, min(10, half * 0.5))
@@ -283,7 +297,6 @@ class _Drawing:
                 yield fold("g", spot.corner, folded)
                 yield word(text, (left + folded + 1, top + size * 0.9), "d", size)
             case "taken":
-                yield rectangle("t o", spot.corner, 2 * half, 2 * half)
                 if spot.place.was is not None:
                     folded = min(17.0, half)
                     mark = self._look(spot.place.was).mark
@@ -357,7 +370,7 @@ class _Drawing:
         arrows = []
         for arrow, (shaft, others) in zip(self.arrows, shafts, strict=True):
             drawn = [*self._arrow(arrow, shaft, others), self._label(arrow, shaft, taken)]
-            arrows.append((self._whose(arrow.source, arrow.owner), _told(arrow.words, "".join(drawn))))
+            arrows.append((self._whose(arrow.source, arrow.owner), _titled(arrow.words, "".join(drawn))))
         if arrows:
             yield '<g class="j">'
             yield from self._linked(arrows)
@@ -444,7 +457,7 @@ class _Drawing:
         end = 12 + ROW * len(bars)
         if goal is not None:
             x = BARS + MAX_BAR_LENGTH * goal / most
-            parts += [word(f"goal {short(goal)}", (x, 8), "e q"), path("n", (x, LINE), "V#", end)]
+            parts += [word(f"goal {five_digits(goal)}", (x, 8), "e q"), path("n", (x, LINE), "V#", end)]
         parts += self._linked(
             (self._whose(bar.label, bar.owner), self._bar(bar, 12 + ROW * k, most))
             for k, bar in enumerate(bars)
@@ -457,18 +470,18 @@ class _Drawing:
     def _bar(self, bar: Bar, top: float, most: int) -> str:
         """Return one row of figures."""
         base, long = top + 11, MAX_BAR_LENGTH * max(bar.figure, 0) / most
-        change = f"{'+' * (bar.change > 0)}{short(bar.change)}" if bar.change else ""
+        change = f"{'+' * (bar.change > 0)}{five_digits(bar.change)}" if bar.change else ""
         cells = [
             rectangle(self._ink(bar.owner, 2), (MARGIN, top + 1), 13, 13),
             word(self._look(bar.owner).mark, (MARGIN + 6.5, base), "m d"),
             word(fit_text(bar.label, BARS - MARGIN - 19), (MARGIN + 17, base)),
             rectangle(f"{self._ink(bar.owner, DARKEST)} b", (BARS, top + 3), long, 9),
-            word(short(bar.figure), (AMOUNTS, base), "e w"),
+            word(five_digits(bar.figure), (AMOUNTS, base), "e w"),
             word(change, (AMOUNTS + 4, base), "q"),
             word(fit_text(bar.note, FIGURES - NOTES), (NOTES, base)),
         ]
         words = f"{bar.label}: {bar.figure} {self.board.measure} ({bar.change:+})"
-        return _told(f"{words}, {bar.note}" if bar.note else words, "".join(cells))
+        return _titled(f"{words}, {bar.note}" if bar.note else words, "".join(cells))
 
     def legend(self) -> Part:
         """Return what each sign that occurs means."""
@@ -523,7 +536,7 @@ def _overlap(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def _told(words: str, drawn: str) -> str:
+def _titled(words: str, drawn: str) -> str:
     """Return what is drawn with its words, for those who cannot see it."""
     return f'<g role="img"><title>{escape_foreign(words)}</title>{drawn}</g>'
 

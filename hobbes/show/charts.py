@@ -24,11 +24,11 @@ LETTER = 7
 LINE = 15
 """How high a line of text is."""
 
-STYLE = (
-    "svg{color:#1b1b1b;color-scheme:light dark}"
-    "@media screen and (prefers-color-scheme:dark){svg{color:#e6e6e6}}"
+STYLE_ELEMENT = (
+    "<style>svg{color:#1b1b1b;color-scheme:light dark}"
+    "@media screen and (prefers-color-scheme:dark){svg{color:#e6e6e6}}</style>"
 )
-"""The colours of an image that stands in a file of its own."""
+"""The style sheet of an image that stands in a file of its own; a page has colours."""
 
 AXIS = 'fill="none" stroke="currentColor"'
 
@@ -104,7 +104,7 @@ def _image(parts: Iterable[str], width: int, height: float) -> str:
     size = f'width="{width}" height="{height:g}" viewBox="0 0 {width} {height:g}"'
     font = 'fill="currentColor" font-family="system-ui,sans-serif" font-size="12"'
     inside = "\n".join(parts)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}><style>{STYLE}</style>\n{inside}\n</svg>\n'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>{STYLE_ELEMENT}\n{inside}\n</svg>\n'
 
 
 DOT, ROW = 4, 44

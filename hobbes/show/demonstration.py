@@ -1,4 +1,4 @@
-"""What `hobbes demo` shows: recorded games of language models, and a run that is played beside them."""
+"""What `hobbes demo` shows: recorded runs of language models, and a run that is played beside them."""
 
 import gzip
 import os
@@ -27,10 +27,10 @@ from hobbes.show.trace_text import print_line, show_entries
 from hobbes.store.home import PARTS, Store, read_store
 
 RECORDED = files("hobbes") / "recorded.db.gz"
-"""The run database with the recorded games, which comes with the package (docs/pilot.md)."""
+"""The run database with the recorded runs, which comes with the package (docs/pilot.md)."""
 
 GAME, PROMISED, BROKEN, AGENT = "pilot-talk.talking.1", 0, 1, "miner-01"
-"""The recorded game that is shown: the turns in which an agent gave its word and broke it."""
+"""The recorded run that is shown: the turns in which an agent gave its word and broke it."""
 
 LAND: Mapping[str, Json] = {"rows": 2, "cols": 8, "rounds": 12}
 PLAYERS = "policy:guided*2,policy:tit-for-tat-raid,policy:raider"
@@ -41,7 +41,7 @@ PLAYED = "demo"
 
 
 def unpack_recorded(home: Path) -> None:
-    """Write the recorded games into a home of their own, unless it has runs; one that is damaged has none."""
+    """Write the recorded runs into a home of their own, unless it has runs; one that is damaged has none."""
     if _has_runs(home):
         return
     database = home / "runs.db"
@@ -53,7 +53,7 @@ def unpack_recorded(home: Path) -> None:
         unfinished.write_bytes(gzip.decompress(RECORDED.read_bytes()))
         unfinished.replace(database)
     except OSError as error:
-        problem = f"cannot unpack the recorded games into {home}: {error.strerror}"
+        problem = f"cannot unpack the recorded runs into {home}: {error.strerror}"
         raise UsageError(f"{problem}; choose another folder with --home") from error
 
 
@@ -66,7 +66,7 @@ def _has_runs(home: Path) -> bool:
 
 
 def show_broken_promise(store: Store) -> None:
-    """Print what an agent promised in a recorded game, why it did otherwise, and what followed."""
+    """Print what an agent promised in a recorded run, why it did otherwise, and what followed."""
     run = store.runs.find(GAME)
     looks = looks_in(store, run)
     OUT.print(

@@ -1,32 +1,23 @@
-"""A document for people: a title and sections, in Markdown. The terminal and the pages show this Markdown.
+"""A document for people: a title and sections, as they are printed, on a page, and in Markdown.
 
 What it is made of may be foreign text, so all of it is escaped: it adds no markup, HTML or control character.
 """
 
 import re
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from html import escape
-from itertools import chain, pairwise
-from typing import Any, ClassVar, TypeAlias
+from itertools import chain
+from typing import TypeAlias
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline
-from markdown_it.token import Token
-from markupsafe import Markup
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Group, RenderableType
 from rich.constrain import Constrain
-from rich.markdown import CodeBlock, Heading, Markdown, TableElement
 from rich.text import Text
 
-from hobbes.show.both_runs import MARKS, word_diff_text
+from hobbes.show.both_runs import word_diff_text
+from hobbes.show.charts import STYLE_ELEMENT
 from hobbes.show.terminal import escape_invisible, table
 from hobbes.show.trace import Pieces
-
-GONE, NEW = r"\[-.*?-\]", r"\{\+.*?\+\}"
-"""How a word diff marks what was taken out and what is new."""
 
 MAX_DIFF_LINES = 12
 """How many lines a word diff of prompts has at most."""
@@ -49,20 +40,21 @@ BREAK = "<br>"
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture, and what it shows in words. Its name is its own in a document.
+    """A picture, and what it shows in words.
 
     One that has `characters` stands in a cell of a table. They show the same where there are no pictures.
     """
 
     label: str
     svg: Callable[[], str]
-    """Draws it as an SVG image."""
-    name: str = ""
+    """Draws it as an SVG image, with the style sheet of all charts."""
     characters: str = ""
 
-    def url(self) -> str:
-        """Return the picture as a data URL."""
-        return f"data:image/svg+xml;base64,{b64encode(self.svg().encode()).decode()}"
+    def __html__(self) -> str:
+        """Return it as a part of a page, which has a style sheet. A large one may have links in it."""
+        role = "img" if self.characters else "group"
+        begins = f'<svg class="chart" role="{role}" aria-label="{escape(self.label)}"'
+        return self.svg().replace(STYLE_ELEMENT, "").replace("<svg", begins, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +65,14 @@ class Link:
     address: str = ""
     shown: bool = False
     title: str = ""  # shows on hover
+
+    def __html__(self) -> str:
+        """Return it as a part of a page."""
+        address, words = escape(self.address), escape(escape_invisible(self.words))
+        title = f' title="{escape(self.title)}"' if self.title else ""
+        if address and self.shown:
+            return f'<a class="wide" href="{address}"><img loading="lazy" src="{address}" alt="{words}"></a>'
+        return f'<a href="{address}"{title}>{words}</a>' if address else words
 
 
 Line: TypeAlias = Sequence[str | Link | Picture]
@@ -111,6 +111,18 @@ class Section:
         )
         return "".join(parts)
 
+    def printed(self, style: str) -> Iterator[RenderableType]:
+        """Yield the title, the texts, the table and the word diffs as they are printed."""
+        yield Text(_in_one_line(self.title), style=style)
+        for text in self.texts:
+            yield Text("\n".join(_in_one_line(line) for line in text.splitlines() if line.strip()))
+        if self.columns:
+            yield _table(self.columns, self.rows)
+        for label, pieces in self.diffs:
+            words = word_diff_text(pieces)
+            words.rstrip()
+            yield from (Text(_in_one_line(label)), words)
+
 
 def _cell(cell: Cell, place: Place | None) -> str:
     """Return a cell of a table in Markdown."""
@@ -141,6 +153,14 @@ class Document:
         parts += (f"### {escape_markdown(one.title)}\n\n{one.markdown(place)}" for one in self.methods)
         return "".join(parts)
 
+    def __rich__(self) -> RenderableType:
+        """Return the document as it is printed."""
+        parts: list[RenderableType] = [Text(_in_one_line(self.title), style="markdown.h1")]
+        parts += (part for one in self.first for part in one.printed("markdown.h2"))
+        parts += [Text("Methods", style="markdown.h2")] * bool(self.methods)
+        parts += (part for one in self.methods for part in one.printed("markdown.h3"))
+        return Group(*[line for part in parts for line in ("", part)][1:])
+
     def files(self, name: str) -> tuple[str, dict[str, str]]:
         """Return the document in Markdown, and its pictures as SVG images by the names of their files."""
         drawn: dict[str, str] = {}
@@ -154,9 +174,14 @@ class Document:
         return self.markdown(place), drawn
 
 
+def _in_one_line(text: str) -> str:
+    """Return foreign text as one line, with invisible characters spelled out."""
+    return escape_invisible(" ".join(text.split()))
+
+
 def escape_markdown(text: str) -> str:
     """Return foreign text as one line of Markdown, without markup, HTML and invisible characters."""
-    line = escape(escape_invisible(" ".join(text.split())), quote=False)
+    line = escape(_in_one_line(text), quote=False)
     return re.sub(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)", r"\\\g<0>", line)
 
 
@@ -186,136 +211,32 @@ def shorten(pieces: Pieces) -> Pieces:
     return shown
 
 
-class _Heading(Heading):
-    LEVEL_ALIGN = dict.fromkeys(Heading.LEVEL_ALIGN, "default")
+def _table(columns: Sequence[str | Link], rows: Sequence[Sequence[Cell]]) -> RenderableType:
+    """Return a table as it is printed. Rows of several lines have a blank line between them."""
+    cells = [[_printed_cell(cell) for cell in row] for row in rows]
+    is_tall = any("\n" in cell.plain for cell in chain.from_iterable(cells))
+    for cell in chain.from_iterable(cells):
+        cell.append("\n" * is_tall)
+        if sign := sign_of(cell.plain):
+            cell.stylize(STYLES[sign])
+        for pattern, change in CHANGES.items():
+            cell.highlight_regex(re.compile(pattern, re.MULTILINE), STYLES[change])
+    shown = table("", [_printed_cell(column).plain for column in columns], cells)
+    return Constrain(shown, MAX_TALL) if is_tall else shown
 
 
-class _WordDiff(CodeBlock):
-    """The block of a word diff, in the colours of one."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield its words."""
-        words = Text(str(self.text).rstrip())
-        for pattern, change in ((GONE, "-"), (NEW, "+")):
-            words.highlight_regex(re.compile(pattern, re.DOTALL), MARKS[change][-1])
-        yield words
-
-
-class _Table(TableElement):
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield a table that loses no character where it is narrow."""
-        heads = self.header.row.cells if self.header and self.header.row else []
-        rows = [[cell.content for cell in row.cells] for row in (self.body.rows if self.body else ())]
-        is_tall = any("\n" in content.plain for content in chain.from_iterable(rows))
-        for content in chain.from_iterable(rows):
-            content.append("\n" * is_tall)  # a blank line between two rows
-            if content.plain[:1] in SIGNS and content.plain[1:2] == " ":
-                content.stylize(STYLES[SIGNS[content.plain[0]]])
-            for pattern, change in CHANGES.items():
-                content.highlight_regex(re.compile(pattern, re.MULTILINE), STYLES[change])
-        made = table("", [head.content.plain for head in heads], rows)
-        yield Constrain(made, MAX_TALL) if is_tall else made
+def _printed_cell(cell: Cell) -> Text:
+    """Return a cell of a table as it is printed."""
+    match cell:
+        case list():
+            return Text("\n").join(Text(" ").join(map(_printed_cell, line)) for line in cell)
+        case Picture():
+            return Text(cell.characters)
+        case Link():
+            return Text(_in_one_line(cell.words))
+    return Text(_in_one_line(cell))
 
 
-class _Printed(Markdown):
-    def __init__(self, document: Document) -> None:
-        super().__init__("", justify="default")
-        self.parsed = _reader().parse(document.markdown())
-
-    elements: ClassVar = {
-        **Markdown.elements,
-        "heading_open": _Heading,
-        "fence": _WordDiff,
-        "table_open": _Table,
-    }
-
-
-def printed(document: Document) -> RenderableType:
-    """Return a document as it is printed."""
-    return _Printed(document)
-
-
-def in_html(section: Section, place: Place | None = None, *, stacked: bool = False) -> Markup:
-    """Return a section as HTML. What is wide can be scrolled by keys.
-
-    The rows of a `stacked` table become lists where the page is narrow. A picture that has an address is
-    loaded when it comes into sight, and leads to itself.
-    """
-    shown: list[Picture] = []
-
-    def number(picture: Picture) -> str:
-        shown.append(picture)
-        return str(len(shown) - 1)
-
-    env = {"class": ' class="stacked"' if stacked else "", "shown": shown, "place": place}
-    tokens = _reader().parse(section.markdown(number if place else None), env)
-    _name_cells(tokens)
-    return Markup(_reader().renderer.render(tokens, _reader().options, env))  # noqa: S704  HTML was escaped
-
-
-@cache
-def _reader() -> MarkdownIt:
-    """Return the reader of Markdown. It takes HTML for text."""
-    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    reader.inline.ruler.before("html_inline", "break", _read_break)
-    reader.add_render_rule(
-        "table_open", lambda *given: f'<div class="wide" tabindex="0"><table{given[-1]["class"]}>'
-    )
-    reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
-    reader.add_render_rule("fence", lambda _, tokens, place, *__: _diff_in_html(tokens[place].content))
-    reader.add_render_rule("image", lambda _, tokens, place, *given: _image_in_html(tokens[place], given[-1]))
-    return reader
-
-
-def _read_break(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  the shape of a rule
-    """Read where a line of a cell ends."""
-    if not state.src.startswith(BREAK, state.pos):
-        return False
-    if not silent:
-        state.push("hardbreak", "br", 0)
-    state.pos += len(BREAK)
-    return True
-
-
-def _image_in_html(image: Token, env: Mapping[str, Any]) -> str:
-    """Return a picture as HTML. Beside text, it is as small as a word."""
-    source = str(image.attrs["src"])
-    picture = env["shown"][int(source)] if source.isdigit() else Picture(image.content, str)
-    address = env["place"](picture) if source.isdigit() else source
-    img = f'<img loading="lazy" src="{escape(address)}" alt="{escape(picture.label)}">'
-    if picture.characters:
-        return img
-    if address.startswith("data:"):
-        return f'<span class="wide" tabindex="0">{img}</span>'
-    return f'<a class="wide" href="{escape(address)}">{img}</a>'
-
-
-def _name_cells(tokens: Iterable[Token]) -> None:
-    """Give each cell the name of its column, which stands before it where a page is narrow, and its class."""
-    names: list[str] = []
-    column = 0
-    for token, inside in pairwise(tokens):
-        if token.type == "thead_open":
-            names = []
-        elif token.type == "tr_open":
-            column = 0
-        elif token.type == "th_open":
-            names.append("".join(part.content for part in inside.children or ()))
-            token.attrSet("scope", "col")
-        elif token.type == "td_open":
-            token.attrSet("data-label", names[column])
-            if inside.content[1:2] == " " and inside.content[0] in SIGNS:
-                token.attrSet("class", SIGNS[inside.content[0]])
-            column += 1
-
-
-def _diff_in_html(words: str) -> str:
-    """Return a word diff as HTML: what was taken out, and what is new, is an element of its own."""
-    tags = {"[": "del", "{": "ins"}
-    marked = re.sub(
-        f"{GONE}|{NEW}",
-        lambda found: f"<{tags[found[0][0]]}>{found[0][2:-2]}</{tags[found[0][0]]}>",
-        escape(words, quote=False),
-        flags=re.DOTALL,
-    )
-    return f'<pre class="diff">{marked}</pre>\n'
+def sign_of(cell: str) -> str:
+    """Return what the sign says with which a cell begins, empty if it begins with none."""
+    return SIGNS.get(cell[0], "") if cell[1:2] == " " else ""

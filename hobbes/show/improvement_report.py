@@ -7,16 +7,16 @@ from gepa.core.result import GEPAResult
 from hobbes.experiment.report import Report
 from hobbes.experiment.sentences import short, verdict_in_words
 from hobbes.improve.improvement import Improvement, is_accepted
-from hobbes.show.documents import Document, Section, printed
+from hobbes.show.documents import Document, Section
 from hobbes.show.terminal import OUT, print_json
 
 
 def show(asked: Improvement, found: GEPAResult[None, int], games: Report | None, *, as_json: bool) -> None:
-    """Print what gepa found and what the games decided about it, and write it beside the prompts."""
+    """Print what gepa found and what the runs decided about it, and write it beside the prompts."""
     folder = Path(asked.file.name)
     values = [asked.file.sign * score for score in found.val_aggregate_scores]
     texts = [one["advice"] for one in found.candidates]
-    said = f"Nothing better was found{' in games' if games else ', so no game was played'}."
+    said = f"Nothing better was found{' in runs' if games else ', so no run was played'}."
     if is_accepted(games):
         said = f"Accepted: candidate {found.best_idx}. Its prompts are in {folder / 'prompts'}."
     rows = [(str(number), short(values[number]), text) for number, text in enumerate(texts)]
@@ -34,4 +34,4 @@ def show(asked: Improvement, found: GEPAResult[None, int], games: Report | None,
         hypotheses = [one.to_json() for one in games.hypotheses] if games else []
         print_json({"accepted": is_accepted(games), "candidates": told, "hypotheses": hypotheses})
     else:
-        OUT.print(printed(document))
+        OUT.print(document)

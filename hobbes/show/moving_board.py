@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from hobbes.engine.board import Board
 from hobbes.show.boards import svg
@@ -11,25 +10,25 @@ from hobbes.show.strokes import MARGIN, STYLE, STYLE_ELEMENT, WIDTH, escape_fore
 SECONDS, LAST = 2, 4
 """How long a board is shown, and the last one."""
 
-_SHAPE = re.compile('<g role="img">.*?</g>', re.DOTALL)
+_SHAPE = re.compile('<g (?:role="img"|pointer-events="none")>.*?</g>', re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
 class Shapes:
     """The shapes that a document has so far, each with its name."""
 
-    names: dict[str, str] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
 
     def once(self, drawn: str) -> str:
         """Return a part of the document, in which a shape that the document has already is a reference."""
         return _SHAPE.sub(lambda found: self._shape(found[0]), drawn)
 
     def _shape(self, shape: str) -> str:
-        if shape in self.names:
-            return f'<use href="#{self.names[shape]}"/>'
-        self.names[shape] = f"s{len(self.names)}"
+        if shape in self._names:
+            return f'<use href="#{self._names[shape]}"/>'
+        self._names[shape] = f"s{len(self._names)}"
         # What is referred to is styled by itself, without what stands around it.
-        return shape.replace("<g", f'<g id="{self.names[shape]}" class="board"', 1)
+        return shape.replace("<g", f'<g id="{self._names[shape]}" class="board"', 1)
 
 
 def moving_svg(boards: Mapping[str, Board]) -> str:

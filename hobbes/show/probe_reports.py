@@ -19,7 +19,7 @@ from hobbes.probe.table import Answer, CellAnswers, ColumnResult, ProbeResult, r
 from hobbes.prove.word_diff import word_diff
 from hobbes.show.answer_table import INKS
 from hobbes.show.charts import draw_share, type_share
-from hobbes.show.documents import Cell, Document, Line, Link, Picture, Section, printed, shorten
+from hobbes.show.documents import Cell, Document, Line, Link, Picture, Section, shorten
 from hobbes.show.terminal import OUT, next_step, print_json, say
 from hobbes.show.trace import MAX_SHOWN, Pieces
 from hobbes.store.home import Store
@@ -30,7 +30,7 @@ IN_TABLE, IN_ANSWER = 100, 600
 OF_TABLE = (
     "A bar is filled by the share of the answers that have the act. Where the column it is compared with has "
     "another, a line marks that, and the number is the change in points. Blue is more than there, orange "
-    f"(in a terminal, red) less, grey as much. {RECORDED}: the prompt of the game. The rows in which an act "
+    f"(in a terminal, red) less, grey as much. {RECORDED}: the prompt of the run. The rows in which an act "
     "changes most come first. Quoted is the reasoning of the first answer."
 )
 
@@ -68,12 +68,12 @@ def _costs(one: ColumnResult) -> str:
 
 
 def _row(told: ProbeResult, number: int, link: Callable[..., str] | None) -> Iterator[Cell]:
-    """Yield the cells of a row: its situation, with what the agent did in the game, then each column's."""
+    """Yield the cells of a row: its situation, with what the agent did in the run, then each column's."""
     at, recorded = told.situations[number - 1], told.recorded[number - 1]
     card = Link(f"{number}, turn {at.turn}:", link(at.run, at.turn, at.agent) if link else "")
     situation: list[Line] = [[card, situation_in_words(told, number)]]
     if recorded is not None:
-        situation.append([f"In the game ({at.run}): {', '.join(recorded) or 'no act'}."])
+        situation.append([f"In the run ({at.run}): {', '.join(recorded) or 'no act'}."])
     if link and at.turn > 0:
         board = link(at.run, f"{at.turn - 1}.svg", part="plane")
         situation += [[f"The board before turn {at.turn}:"], [Link("the board", board, shown=True)]]
@@ -180,7 +180,7 @@ def show_probe(store: Store, name: str, *, as_json: bool, markdown: bool = False
     elif markdown:
         say(document(result).markdown())
     else:
-        OUT.print(printed(document(result)))
+        OUT.print(document(result))
         next_step(store.command("probe", "show", name, by_change(result)[0]))
     return result
 
@@ -199,7 +199,7 @@ def show_answers(  # noqa: PLR0913  which answers, and how
     if answer is not None:
         (one,) = _numbered(told, number, shown, answer)
         more = " ".join(play_on(store, told, number, one).split())
-    OUT.print(printed(document_of_answers(told, number, shown, answer)))
+    OUT.print(document_of_answers(told, number, shown, answer))
     if column is None and (others := [one for one in told.short_names.values() if one != shown]):
         commands = [store.command("probe", "show", name, number, one) for one in others]
         say("\n".join([f"This is the column {shown}. The others:", *commands]))

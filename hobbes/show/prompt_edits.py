@@ -26,7 +26,6 @@ from hobbes.probe.versions import Tried
 from hobbes.prove.word_diff import word_diff
 from hobbes.show import probe_reports
 from hobbes.show.both_runs import word_diff_text
-from hobbes.show.documents import printed
 from hobbes.show.terminal import OUT, plain, print_json, say
 
 SETTLED = 50
@@ -214,7 +213,7 @@ def show(new: News) -> None:
             OUT.print(*_lines(new), sep="\n", soft_wrap=True)
         case Probed(tried=tried):
             if tried.result:
-                OUT.print(printed(probe_reports.document(tried.result)))
+                OUT.print(probe_reports.document(tried.result))
             if tried.problem:
                 say(f"not asked: {tried.problem}")
     sys.stdout.flush()

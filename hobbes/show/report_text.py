@@ -1,28 +1,34 @@
 """The report of an experiment for people: in the terminal, as Markdown, and as one page of HTML."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from hobbes.experiment.arm_comparison import Compared
+from hobbes.experiment.findings import TimeCurve
+from hobbes.experiment.ranking import Place, Rankings
 from hobbes.experiment.report import Report
-from hobbes.experiment.sentences import EXTENDED, short
-from hobbes.experiment.statistics import MAX_EXACT, RANDOM_FLIPS
+from hobbes.experiment.sentences import EXTENDED, interval, short
+from hobbes.experiment.statistics import MAX_EXACT, RANDOM_FLIPS, Mean
 from hobbes.show.answer_table import (
     To,
+    definition_of,
     exploratory,
     runs_compared,
     table_of_answers,
+    unit_of,
     what_was_asked,
     what_was_changed,
     what_was_measured,
 )
-from hobbes.show.charts import Pairs, draw_differences
-from hobbes.show.curves import definition_of, looks_of_arms, numbers, parts, rankings, with_unit
+from hobbes.show.charts import Line, Pairs, Panel, draw_curves, draw_differences
 from hobbes.show.documents import Document, Picture, Section
 from hobbes.store.home import Store
 from hobbes.worlds import world_named
 
 NUMBERS = ("n", "mean", "95% interval")
+
+TOLD = 5
+"""How many points of a curve over time a table has."""
 
 
 def report_document(store: Store, report: Report, link: To | None = None) -> Document:
@@ -47,19 +53,23 @@ def _methods(report: Report) -> Iterator[Section]:
     yield from exploratory(report)
     yield _differences(report)
     if wordings := [
-        (one.arm, one.measure, each.wording, *numbers(each.mean))
+        (one.arm, one.measure, each.wording, *_numbers(each.mean))
         for one in report.differences
         for of in one.judged.wordings
         for each in of.each
     ]:
         yield Section("Wordings", (), ("arm", "measure", "wording", *NUMBERS), wordings)
     yield _failing(report)
-    yield from parts(report)
+    measures = world_named(report.world).measures
+    yield from _over_time(report, "Shares over time", measures.shares)
+    yield from _over_time(report, "Inequality over time", measures.inequality)
+    if report.findings.ratings:
+        yield _ratings(report, measures.truths)
     yield Section(
         "Each arm",
         columns=("arm", "runs", "tainted", "measure", *NUMBERS),
         rows=[
-            (name, str(arm.runs), str(arm.tainted), measure, *numbers(mean))
+            (name, str(arm.runs), str(arm.tainted), measure, *_numbers(mean))
             for name, arm in report.arms.items()
             for measure, mean in arm.measures.items()
         ],
@@ -72,6 +82,122 @@ def _methods(report: Report) -> Iterator[Section]:
     yield Section("How it was computed", list(_rules(report)))
 
 
+def rankings(ranking: Rankings, score: str) -> Iterator[Section]:
+    """Yield the ranking of the players by wins and by score; `score` is what a score counts."""
+
+    def cells_of(place: Place) -> tuple[str, str, str]:
+        return str(place.rank), short(place.mean.mean), interval(place.mean)
+
+    by_score = {place.player: place for place in ranking["score"]}
+    yield Section(
+        "Ranking by wins and by score",
+        [
+            f"The share of runs won, and the mean {score} at the end.",
+            "Each opponent counts alike, also the player itself. Intervals are over the seeds.",
+        ],
+        ("player", "rank by wins", "wins", "95% interval", f"rank by {score}", score, "95% interval"),
+        [(place.player, *cells_of(place), *cells_of(by_score[place.player])) for place in ranking["wins"]],
+    )
+    for title, places in (("Wins", ranking["wins"]), (score.capitalize(), ranking["score"])):
+        yield Section(
+            f"{title} of each row against each column",
+            columns=("player", *(str(number) for number, _ in enumerate(places, start=1))),
+            rows=[
+                (f"{number} {row.player}", *(short(row.against.get(column.player)) for column in places))
+                for number, row in enumerate(places, start=1)
+            ],
+        )
+
+
+def _numbers(mean: Mean) -> tuple[str, str, str]:
+    """Return the cells of a mean: of how many values, the mean, and its interval."""
+    return str(mean.n), short(mean.mean), interval(mean)
+
+
+def _over_time(report: Report, title: str, measures: Sequence[str]) -> Iterator[Section]:
+    """Yield measures over time, with a panel for each in which all arms are, if there are any."""
+    curves = [one for one in report.findings.over_time if one.measure in measures]
+    panels = [
+        Panel(
+            measure,
+            "turn",
+            _with_unit(report, measure),
+            [
+                _line(report, one.arm, [((p.first + p.last) / 2, p.mean) for p in one.points])
+                for one in curves
+                if one.measure == measure
+            ],
+        )
+        for measure in dict.fromkeys(curve.measure for curve in curves)
+    ]
+    if panels:
+        yield _curve_table(report, title, curves, panels)
+
+
+def _line(report: Report, arm: str, means: Iterable[tuple[float, Mean]]) -> Line:
+    """Return the means of an arm, each with its x, as a line, without what is undefined."""
+    points = [(x, one.mean, one.low, one.high) for x, one in means if one.mean is not None]
+    return Line(arm, points, _look(report, arm))
+
+
+def _look(report: Report, arm: str) -> int:
+    """Return the look of an arm: its place among all."""
+    return [*report.arms].index(arm)
+
+
+def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel]) -> Section:
+    """Return curves over time as a table of some of their points."""
+    rows = []
+    for curve in curves:
+        points = [curve.points[k * (len(curve.points) - 1) // (TOLD - 1)] for k in range(TOLD)]
+        told = (f"{short(point.mean.mean)} (n {point.mean.n})" for point in points)
+        rows.append((curve.arm, curve.measure, *told))
+    words = (
+        "Means over runs, with their number: of the first turns, at a quarter, a half and three "
+        "quarters, and of the last. A run that has ended is left out from then on."
+    )
+    columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
+    picture = Picture(f"{title}, with 95% bands", partial(draw_curves, panels))
+    measures = dict.fromkeys(curve.measure for curve in curves)
+    definitions = [f"{measure}: {definition_of(report, measure)}" for measure in measures]
+    return Section(title, [*definitions, words], columns, rows, [picture])
+
+
+def _ratings(report: Report, truths: Mapping[str, str]) -> Section:
+    """Return what is true of those who were given a rating."""
+    curves = report.findings.ratings
+    names = {one.kind: one.kind.replace("_", " ") for one in curves}
+    panels = [
+        Panel(
+            name,
+            "rating",
+            truths[kind],
+            [
+                _line(report, one.arm, [(p.rating, p.mean) for p in one.points])
+                for one in curves
+                if one.kind == kind
+            ],
+        )
+        for kind, name in names.items()
+    ]
+    rows = [
+        (one.arm, names[one.kind], str(point.rating), f"{point.count:,}", *_numbers(point.mean))
+        for one in curves
+        for point in one.points
+    ]
+    words = " ".join(f"{name.capitalize()}: {truths[kind]}." for kind, name in names.items())
+    columns = ("arm", "report", "rating", "given", "n", "truth", "95% interval")
+    label = "What is true of agents by the rating that others give them, with 95% intervals"
+    picture = Picture(label, partial(draw_curves, panels))
+    return Section("Ratings beside the truth", [words], columns, rows, [picture])
+
+
+def _with_unit(report: Report, measure: str) -> str:
+    """Return a measure with its unit in brackets, if it has one."""
+    unit = unit_of(report, measure)
+    return f"{measure} ({unit})" if unit else measure
+
+
 def _differences(report: Report) -> Section:
     """Return each arm minus the baseline, tested."""
     extended = EXTENDED * report.extended
@@ -80,7 +206,7 @@ def _differences(report: Report) -> Section:
         of, judged = one.difference, one.judged
         ps = (short(p) + (extended if p is not None else "") for p in (of.p, judged.p_holm))
         sizes = map(short, (judged.detectable, of.margin, judged.p_margin_holm))
-        rows.append((one.arm, one.measure, *numbers(of.mean), short(of.effect), *ps, *sizes))
+        rows.append((one.arm, one.measure, *_numbers(of.mean), short(of.effect), *ps, *sizes))
     tests = ("effect", "p", "p (Holm)", "found in 80%", "margin", "p (margin)")
     return Section(f"Differences from {report.baseline}", (), ("arm", "measure", *NUMBERS, *tests), rows)
 
@@ -99,10 +225,8 @@ def _failing(report: Report) -> Section:
         )
         for one in report.failing
     ]
-    words = [
-        "A failed call leads to the default action. p compares the shares of failed calls, game by game."
-    ]
-    columns = ("arm", "games", "with failed calls", *outcomes, "failed", "p (Holm)")
+    words = ["A failed call leads to the default action. p compares the shares of failed calls, run by run."]
+    columns = ("arm", "runs", "with failed calls", *outcomes, "failed", "p (Holm)")
     return Section("Failed calls", words, columns, rows)
 
 
@@ -126,7 +250,7 @@ def _rules(report: Report) -> Iterator[str]:
     if any(one.judged.wordings for one in report.differences):
         yield (
             "Wordings are a sample of all that might have been used. If an arm has several, the interval "
-            "is the widest, and p the largest, of three: over games, over wordings, and over both (Clark's "
+            "is the widest, and p the largest, of three: over runs, over wordings, and over both (Clark's "
             "min F')."
         )
     if report.rules.margins:
@@ -142,30 +266,30 @@ def html(document: Document, left_out: Sequence[str]) -> str:
 
     `left_out` says which runs are not in it.
     """
-    from hobbes.show.web.page_templates import environment  # noqa: PLC0415  slow to import
+    from hobbes.show.web.page_templates import fill  # noqa: PLC0415  slow to import
 
-    page = environment().get_template("report.html")
-    shown = {"document": document, "place": Picture.url, "left_out": left_out}
-    return page.render(shown, reload=None, script=None, live=False, link=None, looks={})
+    return fill("report.html", document=document, left_out=left_out, script=False)
 
 
 def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Picture]:
     """Yield a chart of the differences by each measure that has any; `link` leads its dots to comparisons."""
-    looks, runs = looks_of_arms(report), runs_compared(report)
+    runs = runs_compared(report)
     for measure in report.measures:
         compared = {one.arm: one for one in report.differences if one.measure == measure and one.pairs}
         if all(one.judged.all_equal for one in compared.values()):
             continue  # the table says it
-        arms = [Pairs(arm, one.pairs, one.difference.mean, looks[arm]) for arm, one in compared.items()]
+        arms = [
+            Pairs(arm, one.pairs, one.difference.mean, _look(report, arm)) for arm, one in compared.items()
+        ]
         label = (
             f"{measure}: difference from {report.baseline}, each pair and the mean with its interval. "
             f"{definition_of(report, measure)}"
         )
-        axis = f"difference in {with_unit(report, measure)}"
+        axis = f"difference in {_with_unit(report, measure)}"
         smallest = report.rules.margins.get(measure)
 
         def address(arm: str, seed: int, compared: Mapping[str, Compared] = compared) -> str:
             return link(runs(compared[arm].judged, seed)) if link else ""
 
         draw = partial(draw_differences, label, axis, arms, smallest, address)
-        yield Picture(label, draw, measure)
+        yield Picture(label, draw)

@@ -35,8 +35,6 @@ MAX_SETTINGS = 6
 MAX_VALUE_LENGTH = 24
 """How many characters of a changed setting are shown."""
 
-NO_RUN = "no run is like that"
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -77,7 +75,6 @@ def page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "problem": problem,
         "outside": len(runs),
         "in_experiments": len(rows) - len(runs),
-        "no_match": f"{NO_RUN[0].upper()}{NO_RUN[1:]}." if where else "",
         "facts": [*FACTS],
         "choices": [name for name in names() if "/" not in name],
         "columns": columns_of(there),

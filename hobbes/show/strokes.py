@@ -46,6 +46,7 @@ STYLE = """
 .board .m{text-anchor:middle}.board .e{text-anchor:end}.board .q{fill:var(--q)}.board .d{fill:#111}
 .board .h{font-size:13px;font-weight:600}.board .w{font-weight:700}
 .board .a{stroke:var(--p);stroke-width:2.5;paint-order:stroke;stroke-linejoin:round}
+[pointer-events] .d{stroke:#f6f5f0a0;stroke-width:2;paint-order:stroke;stroke-linejoin:round}
 .board .b{stroke:#111;stroke-width:.9}.board .c{stroke:#111;stroke-width:.3}
 .board .g{fill:var(--p);stroke:var(--i);stroke-width:1}
 .board .l{fill:none;stroke:var(--l);stroke-width:3}.board .f{fill:none;stroke:var(--l);stroke-width:8}
@@ -97,7 +98,7 @@ def number(value: float) -> str:
     return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")  # + 0.0 makes 0 of -0
 
 
-def short(figure: int) -> str:
+def five_digits(figure: int) -> str:
     """Return a figure in at most five digits: 12345 as it is, 1234567 as 1235k, larger ones as M, G or T."""
     for unit in ("", "k", "M", "G"):
         if abs(figure) < 100_000:  # noqa: PLR2004  six digits would be too wide

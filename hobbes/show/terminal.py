@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -20,16 +20,12 @@ from rich.text import Text
 
 from hobbes.engine.reflection import MAX_RATING
 from hobbes.engine.said import UNSAFE
-from hobbes.show.palette import PALETTE, Look, Looks, with_names
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+from hobbes.show.palette import PALETTE, Looks, with_names
 
 T = TypeVar("T")
 
 MIN_WIDTH = 20
 """The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""
-
 
 UNLIMITED = 1_000_000
 """The columns of output that goes to a file or to another program: no line is wrapped, so `grep` works."""
@@ -95,19 +91,13 @@ def next_step(command: str) -> None:
 def export_bar(items: Collection[T]) -> Iterator[Iterator[T]]:
     """Yield an iterator over items with a progress bar, which ends with the block, also where that fails.
 
-    rich's own `track` would leave a failed loop to the garbage collector, which may run in the thread of the
-    bar and then wait for itself.
+    The bar has no thread of its own: a loop that failed is left to the garbage collector, which may run in
+    that thread and then wait for it.
     """
     from rich.progress import Progress  # noqa: PLC0415  most commands show none
 
-    with Progress(console=ERR, transient=True) as bar:
-        yield _advancing(items, bar, bar.add_task("exporting", total=len(items)))
-
-
-def _advancing(items: Iterable[T], bar: "Progress", task: "TaskID") -> Iterator[T]:
-    for item in items:
-        yield item
-        bar.advance(task)
+    with Progress(console=ERR, transient=True, auto_refresh=False) as bar:
+        yield iter(bar.track(items, description="exporting"))
 
 
 def styled_name(name: str, looks: Looks) -> Text:
@@ -220,8 +210,8 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"
 
 
-def style_picture(looks: Looks, rows: Rows) -> list[list[tuple[str, Look | None]]]:
-    """Return a picture of a world: its words, padded to one width, each with the look of whom it shows.
+def picture(rows: Rows, looks: Looks) -> Text:
+    """Return the picture of a world: its words in columns of one width.
 
     `looks` has the look of each word that shows somebody; such a word gets the mark in front.
     """
@@ -230,16 +220,11 @@ def style_picture(looks: Looks, rows: Rows) -> list[list[tuple[str, Look | None]
         return f"{looks[word].mark}{word}" if word in looks else word
 
     width = max((len(marked(word)) for row in rows for word in row), default=0)
-    return [[(f"{marked(word):>{width}}", looks.get(word)) for word in row] for row in rows]
-
-
-def picture(rows: Rows, looks: Looks) -> Text:
-    """Return the picture of a world; `looks` has the look of each word that shows somebody."""
     text = Text()
-    for line in style_picture(looks, rows):
-        for word, look in line:
-            style = PALETTE[look.colour] if look else "" if word.strip(" .") else "dim"
-            text.append(f" {escape_invisible(word)}", style=style)
+    for row in rows:
+        for word in row:
+            style = PALETTE[looks[word].colour] if word in looks else "" if word.strip(" .") else "dim"
+            text.append(f" {escape_invisible(marked(word)):>{width}}", style=style)
         text.append("\n")
     return text
 

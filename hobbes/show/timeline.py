@@ -3,7 +3,7 @@
 All of it is drawn here as small SVGs of one column per turn, which a page stretches to its width.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from hobbes.show.charts import Scale
 from hobbes.show.palette import PALETTE, Looks
 from hobbes.show.story import Story
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import TurnOfAgent, measures_by_turn
+from hobbes.store.marked_turns import measures_by_turn
 from hobbes.store.recorded_run import Run
 
 MAX_COLUMNS = 250
@@ -88,36 +88,23 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
         drawn.graph(name, meaning_of(run.world.measures.formulas[name]), {"": figures}, {})
         for name, figures in measured.items()
     ]
-    if scores := _by_agent({turn: story.scores[turn] for turn in sample(run.turns)}):
+    scores: dict[str, dict[int, float]] = defaultdict(dict)
+    for turn in sample(run.turns):
+        for agent, score in story.scores[turn].items():
+            scores[agent][turn] = score
+    if scores:
         graphs.insert(0, drawn.graph("scores", f"{run.world.measures.score} of each agent", scores, looks))
-    failed = {turn: sum(story.failed.get(turn, {}).values()) for turn in range(run.turns)}
+    failed = {(k, how): n for k in range(run.turns) for how, n in story.failed.get(k, {}).items()}
     lanes = [
         *(
-            drawn.lane(mark.name, _by_turn(story.marks.landmarks[mark.name]), "deed")
+            drawn.lane(mark.name, story.marks.landmarks[mark.name], "deed")
             for mark in run.world.telling.landmarks
         ),
-        drawn.lane("rejections", _by_turn(story.marks.rejections), "odd"),
+        drawn.lane("rejections", story.marks.rejections, "odd"),
         drawn.lane("failed calls", failed, "bad"),
     ]
     ticks = Scale(-0.5, run.turns - 0.5, 0, 100).ticks(whole=True)
     return Timeline(tuple(graphs), tuple(lanes), tuple(ticks))
-
-
-def _by_turn(counts: Mapping[TurnOfAgent, int]) -> dict[int, int]:
-    """Return the sums over all agents."""
-    sums: dict[int, int] = defaultdict(int)
-    for (turn, _), n in counts.items():
-        sums[turn] += n
-    return sums
-
-
-def _by_agent(scores: Mapping[int, Mapping[str, int]]) -> dict[str, dict[int, float]]:
-    """Return each agent's scores by turn."""
-    by_agent: dict[str, dict[int, float]] = defaultdict(dict)
-    for turn, of_turn in scores.items():
-        for agent, score in of_turn.items():
-            by_agent[agent][turn] = score
-    return by_agent
 
 
 class _Columns:
@@ -133,9 +120,11 @@ class _Columns:
             size, inside
         )
 
-    def lane(self, name: str, counts: Mapping[int, int], ink: str) -> Lane:
-        """Return the lane of something that happened so often in each turn."""
-        there = {turn: n for turn, n in sorted(counts.items()) if n}
+    def lane(self, name: str, counts: Mapping[tuple[int, str], int], ink: str) -> Lane:
+        """Return the lane of something, by how often it happened in a turn to an agent, or in what way."""
+        there = Counter[int]()
+        for (turn, _), n in sorted(counts.items()):
+            there[turn] += n
         most = max(there.values(), default=1)
         highest: dict[int, int] = {}
         for turn, n in there.items():
@@ -143,7 +132,7 @@ class _Columns:
             highest[column] = max(3, round(HIGH * n / most), highest.get(column, 0))
         columns = "".join(f"M{column} {HIGH}v{-high}h1v{high}z" for column, high in highest.items())
         drawn = self._svg(Markup('<path class="{}" d="{}"/>').format(ink, columns))
-        return Lane(name, sum(there.values()), drawn)
+        return Lane(name, there.total(), drawn)
 
     def graph(self, name: str, meaning: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""

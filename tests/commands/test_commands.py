@@ -199,7 +199,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--model", "policy:nobody"], "guided"),
     (["run", "mining", "--model", "policy:guided?noise=2"], "from 0 to 1"),
     (["run", "mining", "--model", "openai:x?respons_format=none"], "no parameters but temperature"),
-    (["demo", "--home", "README.md/home"], "cannot unpack the recorded games into README.md/home/demo"),
+    (["demo", "--home", "README.md/home"], "cannot unpack the recorded runs into README.md/home/demo"),
     (["run", "mining", "--model", "policy:guided?rng=a.b"], "rng in 'policy:guided?rng=a.b'"),
     (["run", "mining", "--model", "policy:guided?greed=1"], "parameters: noise, tremble, rng"),
     (["run", "mining", "--model", "policy:raider?gred=1"], "parameters: noise, tremble, greed, rng"),

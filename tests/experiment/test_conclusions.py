@@ -286,7 +286,7 @@ HEADLINES: dict[str, tuple[dict[str, list[float | None]], str]] = {
     "one game": (
         {"base": [1.0] * 6, "up": [1.0] * 6},
         (
-            "Nothing can be concluded: all 12 games are one game. Each measure is the same in all of them, "
+            "Nothing can be concluded: all 12 runs are one run. Each measure is the same in all of them, "
             "whatever the arm and the seed, so more seeds tell nothing."
         ),
     ),
@@ -329,7 +329,7 @@ def test_a_report_of_games_that_the_arms_do_not_change_says_so_first(opened: Sto
         opened.connection.execute("update runs set digest = seed")
     first = report_document(opened, report(opened, "made")).first[0].texts[0]
     assert (
-        first == "Each game is the baseline's with the same seed: what was changed reaches nobody who plays."
+        first == "Each run is the baseline's with the same seed: what was changed reaches nobody who plays."
     )
 
 

@@ -95,7 +95,7 @@ def test_where_no_sentence_helps_nothing_is_accepted(opened: Store, cli: Cli, tm
         situations(opened)
         done = cli("improve", str(written(tmp_path, max_calls=90)), "--yes")
     assert done.exit_code == 1
-    assert "Nothing better was found, so no game was played." in done.stdout
+    assert "Nothing better was found, so no run was played." in done.stdout
     assert not (tmp_path / "calm" / "prompts").exists()
 
 

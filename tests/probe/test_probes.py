@@ -202,7 +202,7 @@ def test_the_run_itself_is_a_column_and_each_row_tells_what_its_agent_did_in_the
     assert list(told.recorded) == recorded
     assert told.differences == ()
     shown = document(told).markdown()
-    assert all(f"In the game (duel): {', '.join(acts) or 'no act'}." in shown for acts in recorded)
+    assert all(f"In the run (duel): {', '.join(acts) or 'no act'}." in shown for acts in recorded)
     first, second = (one.column for one in both.columns)
     assert (both.against(first), both.against(second)) == (None, first.name)
 

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -355,6 +356,16 @@ def test_many_arrows_are_thin_and_only_show_their_labels_on_hover() -> None:
     assert len(labels(lots, "m a w z")) == MAX_WIDE_ARROWS + 1
 
 
+def test_arrows_pass_below_the_words_of_squares_and_are_thin_where_they_outnumber_the_squares() -> None:
+    drawn = svg(SMALL)
+    arrow, mark, badge = (drawn.index(part) for part in ("bob raids ann</title><path", ">●01<", ">3<"))
+    assert arrow < mark
+    assert arrow < badge
+    raids = SMALL.arrows * 2
+    assert 'raids ann</title><path class="k10 b"' in svg(replace(SMALL, arrows=raids))
+    assert 'raids ann</title><path class="k10 c"' in svg(replace(SMALL, arrows=raids + SMALL.arrows))
+
+
 @pytest.mark.parametrize("row", [0, 1, 2])
 def test_the_way_back_and_a_second_raid_on_a_plot_curve_to_other_sides(row: int) -> None:
     """The row in the middle runs through the middle of the board."""
@@ -419,7 +430,7 @@ def test_labels_of_arrows_stand_where_nothing_else_is_and_others_show_on_hover()
 TAGS = {"svg", "style", "g", "title", "text", "rect", "circle", "path"}
 ATTRIBUTES = {
     *("class", "role", "aria-label", "viewBox", "width", "height", "x", "y", "font-size"),
-    *("cx", "cy", "r", "d", "transform"),
+    *("cx", "cy", "r", "d", "transform", "pointer-events"),
 }
 
 hostile = st.one_of(

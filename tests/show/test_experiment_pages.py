@@ -8,9 +8,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.engine.mining.actions import KINDS
-from hobbes.show import report_text
-from hobbes.show.charts import draw_differences
-from hobbes.show.web import experiment_pages
 from hobbes.show.web.server import site
 from hobbes.store.experiment_tables import cells_of
 from hobbes.store.home import Store
@@ -70,14 +67,12 @@ def test_a_number_leads_to_its_run_an_answer_to_its_pair_and_a_point_of_a_pictur
         for seed in (1, 2, 3):
             for arm in ("open", "immune", "null"):
                 assert re.search(rf'href="/{runs[arm, seed]}">-?[\d.]', page)
-        (address,) = re.findall(r'<a class="wide" href="(/experiments/small/efficiency\.svg[^"]*)">', page)
-        drawn = unescape(visitor.get(address).text)
         for seed in (1, 2, 3):
             for arm in ("immune", "null"):
                 pair = f"/compare?a={runs['open', seed]}&b={runs[arm, seed]}"
-                assert f'<a href="{pair}" aria-label="seed {seed}: ' in drawn
+                assert f'<a href="{pair}" aria-label="seed {seed}: ' in page
         assert visitor.get(pair).status_code == 200
-        assert "Open a chart to choose a dot, which leads to its pair of runs." in page
+        assert "Each dot of a chart leads to its pair of runs." in page
         pairs = re.findall(r'<td data-label="nearest pair"><a href="([^"]*)">seed (\d)</a>', page)
         assert pairs
         for pair, seed in pairs:
@@ -105,30 +100,5 @@ def play_arms(store: Store, folder: Path, arms: int) -> None:
 def test_all_of_many_arms_are_drawn(opened: Store, pages: TestClient, tmp_path: Path) -> None:
     play_arms(opened, tmp_path, 12)
     page = unescape(pages.get("/experiments/small").text)
-    (address,) = re.findall(r'src="(/experiments/small/Shares%20over%20time\.svg[^"]*)"', page)
-    assert pages.get(address).text.count("<polyline ") == 13 * len(KINDS)
-
-
-def test_a_picture_is_drawn_once(small: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a second visit nor the pictures of it draw anything, and a restart only what is asked for."""
-    drawn: list[str] = []
-
-    def draw(title: str, *rest: object) -> str:
-        drawn.append(title)
-        return draw_differences(title, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(report_text, "draw_differences", draw)
-    experiment_pages.kept.clear()
-    with TestClient(site(small.home, "127.0.0.1"), base_url=LOCAL) as visitor:
-        page = unescape(visitor.get("/experiments/small").text)
-        addresses = re.findall(r'src="(/experiments/small/[^"]*)"', page)
-        once = len(drawn)
-        assert once
-        for _ in range(2):
-            assert unescape(visitor.get("/experiments/small").text) == page
-            pictures = [visitor.get(address) for address in addresses]
-        assert len(drawn) == once
-        assert {one.headers["content-type"] for one in pictures} == {"image/svg+xml"}
-        experiment_pages.kept.clear()
-        assert visitor.get(addresses[0]).text == pictures[0].text
-        assert visitor.get("/experiments/small/none.svg").status_code == 404
+    shares = page.partition('aria-label="Shares over time')[2].partition("</svg>")[0]
+    assert shares.count("<polyline ") == 13 * len(KINDS)

@@ -171,10 +171,8 @@ def test_some_turns_are_a_page_of_their_own(opened: Store, tmp_path: Path) -> No
     page = exported_page(opened, run, tmp_path, [2, 1])
     assert [place for place in places(page) if "-" not in place] == ["1", "2"]
     assert len(places(page)) == 2 + 2 * 3
-    assert links(page.partition('<main class="sheets">')[2]) <= {
-        "#",
-        *(f"#{place}" for place in places(page)),
-    } | {f"#{name}" for name in re.findall(' id="([^"]*)"', page)}
+    assert links(page) <= {"#", *(f"#{name}" for name in re.findall(' id="([^"]*)"', page))}
+    assert "This file has 2 of 4 turns, from turn 1 to turn 2." in page
     with pytest.raises(MissingError, match="has no turn 9; it has turns 0 to 3"):
         export(opened, run, "page", tmp_path / "other.html", [9])
     with pytest.raises(UsageError, match="--turns goes with --format page and svg"):
@@ -194,11 +192,14 @@ def test_a_page_holds_each_prompt_and_each_map_once(opened: Store, tmp_path: Pat
     assert all(without_marks.count(prompt.turn.splitlines()[0]) for prompt in prompts)
 
 
-def test_a_page_of_policies_is_small_and_says_where_their_views_are(opened: Store, tmp_path: Path) -> None:
+def test_a_page_of_policies_is_small_and_says_that_it_lacks_their_views(
+    opened: Store, tmp_path: Path
+) -> None:
     run = played(opened, RunOptions("mining", 4, models="policy:guided", values={"rounds": 8}))
     page = exported_page(opened, run, tmp_path)
     assert len(page.encode()) < 1_500_000
-    assert f"hobbes trace {run.id} 3 miner-02 --json" in page
+    assert page.count("no words of a prompt. The view is not in this file.") == 8 * 4
+    assert "What was sent" not in page
 
 
 @pytest.mark.parametrize("world", ["mining", "nations", "trust"])

@@ -59,7 +59,7 @@ def test_the_pages_are_read_only(opened: Store, pages: TestClient, home: Path) -
     run = mining(opened)
     before = (home / "runs.db").read_bytes()
     for address in PAGES:
-        names = {"run": run.id, "agent": AGENT, "name": "small", "picture": "efficiency"}
+        names = {"run": run.id, "agent": AGENT, "name": "small"}
         there = re.sub(r"{turn[^}]*}", str(TURN), address).format(**names)
         pages.get(there)
         for send in (pages.post, pages.put, pages.delete):

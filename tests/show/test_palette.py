@@ -15,7 +15,7 @@ from hobbes.play.start import RunOptions
 from hobbes.show.charts import Line, Pairs, Panel, draw_curves, draw_differences
 from hobbes.show.exports import export
 from hobbes.show.palette import MARKS, PALETTE, looks_in, looks_of, words_of
-from hobbes.show.terminal import style_picture
+from hobbes.show.terminal import picture
 from hobbes.show.timeline import Timeline
 from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.page_templates import STYLE
@@ -103,9 +103,10 @@ def test_only_agents_have_a_look(opened: Store) -> None:
     assert set(on_page(RunPages(opened, link, live=True, run=run).at_a_turn())) == {*run.setting.agents}
     dug = mining(opened)
     looks, rows = looks_in(opened, dug), dug.world.picture.rows(state_before(opened, dug, dug.turns))
-    drawn = {(word.strip(), look) for row in style_picture(words_of(dug, looks), rows) for word, look in row}
-    assert {one for one in drawn if one[1]} == {
-        (f"{looks[agent].mark}{agent[-2:]}", looks[agent]) for agent in dug.setting.agents
+    drawn = picture(rows, words_of(dug, looks))
+    words = {(drawn.plain[one.start : one.end].strip(), one.style) for one in drawn.spans}
+    assert {one for one in words if one[1] in PALETTE} == {
+        (f"{looks[agent].mark}{agent[-2:]}", PALETTE[looks[agent].colour]) for agent in dug.setting.agents
     }
 
 

@@ -68,7 +68,7 @@ def page(addresses: tuple[str, ...]) -> Iterator[Page]:
 
 
 RIGHT_OF_CHARTS = (
-    "Math.max(...[...document.querySelectorAll('p > .wide img')]"
+    "Math.max(...[...document.querySelectorAll('p > .wide svg')]"
     ".map((one) => one.getBoundingClientRect().right))"
 )
 """Where the charts end on the right, in pixels."""
@@ -98,8 +98,6 @@ def test_unfolded_methods_can_be_used_by_everybody(
     page.emulate_media(color_scheme="dark" if dark else "light")
     page.goto(addresses[place])
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    page.evaluate("[...document.images].forEach((one) => { one.loading = 'eager'; })")
-    page.evaluate("Promise.all([...document.images].map((one) => one.decode()))")
     for width in (1000, 400):
         page.set_viewport_size(ViewportSize(width=width, height=900))
         assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -107,28 +105,12 @@ def test_unfolded_methods_can_be_used_by_everybody(
     assert axe_findings(page) == []
 
 
-def test_the_pictures_of_the_methods_are_loaded_when_they_are_opened(
-    page: Page, addresses: tuple[str, ...]
-) -> None:
-    picture = page.locator("details img").first
-    loaded = "document.querySelector('details img').naturalWidth > 0"
-    page.set_viewport_size(ViewportSize(width=1400, height=4000))
-    page.goto(addresses[0], wait_until="networkidle")
-    assert not page.evaluate(loaded)
-    page.get_by_text("Methods").click()
-    picture.scroll_into_view_if_needed()
-    picture.evaluate("(one) => one.decode()")
-    assert page.evaluate(loaded)
-
-
-def test_a_picture_leads_to_itself_in_the_colours_of_the_page_and_its_points_to_pairs(
+def test_a_chart_has_the_colours_of_the_page_and_its_points_lead_to_pairs(
     page: Page, addresses: tuple[str, ...]
 ) -> None:
     page.emulate_media(color_scheme="dark")
     page.goto(addresses[0])
-    page.locator("a.wide").first.click()
-    assert page.url.partition("?")[0].endswith("/experiments/three/efficiency.svg")
-    ink = page.evaluate("getComputedStyle(document.documentElement).color")
-    assert ink == "rgb(230, 230, 230)", "the policy lets its style sheet be"
-    page.locator("svg a").last.click()
+    dot = page.locator(".chart a").last
+    assert dot.evaluate("(one) => getComputedStyle(one).color") == "rgb(230, 230, 230)"
+    dot.click()
     assert "/compare?a=" in page.url

@@ -102,6 +102,7 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         (f"/last/{'9' * 5_000}/miner-01", "there is no page at /last/"),
         ("/compare", "choose a first and a second run"),
         ("/last?turn=99", "has no turn 99; it has turns 0 to 3"),
+        ("/last?turn=-1", "`turn` in the address is not a number from 0"),
         ("/last?turn=x", "`turn` in the address is not a number from 0"),
         ("/last/diary?agent=miner-1", "is called 'miner-1'; did you mean 'miner-01'"),
         ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),

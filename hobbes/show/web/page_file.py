@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
 
+from hobbes.engine.telling import counted
 from hobbes.show.moving_board import Shapes
 from hobbes.show.web.run_pages import RunPages
 
@@ -68,14 +68,21 @@ class PageFile(RunPages):
         there = super()._turns
         return {agent: [turn for turn in turns if turn in self.turns] for agent, turns in there.items()}
 
-    def fill(self, name: str, **values: Any) -> str:  # noqa: ANN401  those of a template
-        """Return a template filled with values, without the view of a program, which is worked out again."""
-        if values.get("sent_to"):
-            card = values["card"]
-            left_out = f"not in this file; hobbes trace {self.run.id} {card['turn']} {card['agent']} --json"
-            kept = {field: value for field, value in card.items() if field != "view"}
-            values |= {"now": left_out, "sent": (), "card": {**kept, "prompt": left_out}}
-        return super().fill(name, **values)
+    def _of_run(self, name: str, *words: object, **values: object) -> str:
+        """Return a page about the run, which says how much of it the file has, unless it has all."""
+        more = {"has_turn": self.turns.__contains__, "left_out": () if self._has_all else (self._part,)}
+        return super()._of_run(name, *words, **more, **values)
+
+    @property
+    def _has_all(self) -> bool:
+        return len(self.turns) >= self.run.turns
+
+    @property
+    def _part(self) -> str:
+        """Say which part of the run the file has."""
+        first, last = self.turns[0], self.turns[-1]
+        turns = f"{len(self.turns)} of {counted(self.run.turns, 'turn')}, from turn {first} to turn {last}"
+        return f"This file has {turns}. The story, the graph and the figures are of the whole run."
 
     def sheets(self, turn: int) -> Iterator[str]:
         """Yield the sheet of a turn that has ended, and those of its cards."""
@@ -93,5 +100,4 @@ class PageFile(RunPages):
 
     def whole(self, sheets: Sequence[str]) -> str:
         """Return the page: that of the run, at the first of the turns if it has not all, and the sheets."""
-        has_all = len(self.turns) >= self.run.turns
-        return self.at_a_turn(None if has_all else self.turns[0], sheets)
+        return self.at_a_turn(None if self._has_all else self.turns[0], sheets)

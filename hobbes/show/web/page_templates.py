@@ -19,8 +19,7 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
-from hobbes.show import charts
-from hobbes.show.documents import in_html
+from hobbes.show.documents import sign_of
 from hobbes.show.narrative import NOTHING_DONE
 from hobbes.show.palette import PALETTE, with_names
 from hobbes.show.strokes import STYLE as BOARD_STYLE
@@ -56,13 +55,6 @@ SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
 """The script of all pages."""
 
 
-FUNCTIONS: tuple[Callable[..., object], ...] = (
-    *(beginning, columns_and_rows, cost_text, details, in_html, percent, players_texts, ratees_of),
-    *(shade_of, tokens_text, usage_line, with_names),
-)
-"""What templates may call by its name."""
-
-
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
@@ -80,7 +72,7 @@ STATIC = {STYLE_ADDRESS: (STYLE, "text/css"), SCRIPT_ADDRESS: (SCRIPT, "text/jav
 _NOTHING_ELSE = "default-src 'none'; base-uri 'none'"
 POLICY = (
     f"{_NOTHING_ELSE}; script-src 'self'; connect-src 'self'; form-action 'self'; img-src 'self' data:; "
-    f"style-src 'self' {_allowed(BOARD_STYLE)} {_allowed(charts.STYLE)}"
+    f"style-src 'self' {_allowed(BOARD_STYLE)}"
 )
 """The content security policy of the site: what is served here, and the style of an SVG that stands alone."""
 
@@ -92,8 +84,11 @@ FILE_POLICY = (
 
 
 def _to_text(value: object) -> object:
-    """Return a value of a template as text: floats rounded, invisible characters spelled out."""
-    if isinstance(value, Markup):
+    """Return a value of a template as text: floats rounded, invisible characters spelled out.
+
+    What says of itself how it is shown on a page is left as it is.
+    """
+    if hasattr(value, "__html__"):
         return value
     if isinstance(value, float):
         return round(value, 3)
@@ -111,6 +106,10 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    functions: tuple[Callable[..., object], ...] = (
+        *(beginning, columns_and_rows, cost_text, details, percent, players_texts, ratees_of),
+        *(shade_of, sign_of, tokens_text, usage_line, with_names),
+    )
     templates.filters["counted"] = counted
     templates.globals |= {
         "style": Markup(STYLE),  # noqa: S704  our own file
@@ -124,9 +123,16 @@ def environment() -> Environment:
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "lines": json_lines,
         "nothing_done": NOTHING_DONE,
-        **{function.__name__: function for function in FUNCTIONS},
+        **{function.__name__: function for function in functions},
     }
     return templates
+
+
+def fill(name: str, **values: object) -> str:
+    """Return a template filled with values, of which each page needs some."""
+    needed = dict[str, object](command=None, reload=None, left_out=(), looks={}, live=False, script=True)
+    page = environment().get_template(name).render(needed | values)
+    return page.replace(STYLE_ELEMENT, "")  # a page has it in its own style sheet
 
 
 def reload_after(took: float) -> int:
@@ -149,17 +155,7 @@ class Pages:
 
     def fill(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
-        always: dict[str, object] = {
-            "command": None,
-            "reload": None,
-            "looks": {},
-            "link": self.link,
-            "live": self.live,
-            "script": True,
-            "layout": "page.html" if self.live else "sheet.html",
-        }
-        page = environment().get_template(name).render({**always, **values})
-        return page.replace(STYLE_ELEMENT, "")  # a page has it in its own style sheet
+        return fill(name, **{"link": self.link, "live": self.live, **values})
 
     def command(self, *words: object) -> str | None:
         """Return the command that shows the same in a terminal; None on disk, where the home is not."""

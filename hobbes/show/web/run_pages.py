@@ -67,7 +67,8 @@ class RunPages(Pages):
     def _of_run(self, name: str, *words: object, **values: object) -> str:
         """Return a page about the run, with the command that traces what the words name."""
         command = self.command("trace", self.run.label, *words)
-        return self.fill(name, **{"run": self.run, "looks": self.looks, "command": command, **values})
+        always = {"run": self.run, "looks": self.looks, "command": command, "has_turn": lambda _: True}
+        return self.fill(name, **{**always, **values})
 
     def at_a_turn(self, turn: int | None = None, sheets: Sequence[str] = ()) -> str:
         """Return the page of the run at a turn, with its story, the timeline, and the rest.

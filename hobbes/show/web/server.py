@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote, urlencode
 
 import uvicorn
@@ -27,7 +27,7 @@ from hobbes.errors import HobbesError, UsageError
 from hobbes.show.addresses import number_in
 from hobbes.show.terminal import remark
 from hobbes.show.web.home_pages import HomePages
-from hobbes.show.web.page_templates import POLICY, STATIC, environment
+from hobbes.show.web.page_templates import POLICY, STATIC, fill
 from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
@@ -35,6 +35,9 @@ from hobbes.store.recorded_run import Run
 from hobbes.wire.body_limits import server_config
 from hobbes.wire.guard import TOKEN, Guard, names_of
 from hobbes.wire.listener import is_open, listener, url
+
+if TYPE_CHECKING:
+    from hobbes.show.web.experiment_pages import ExperimentPages
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -71,11 +74,8 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
     "/": lambda store, at: _home_pages(store).runs(at),
     "/compare": lambda store, at: _home_pages(store).compare(_run(store, at, "a"), _run(store, at, "b")),
     "/search": lambda store, at: _home_pages(store).search(at),
-    "/experiments/{name}": lambda store, at: _home_pages(store).experiment(at["name"]),
-    "/experiments/{name}/{picture}.svg": lambda store, at: _home_pages(store).picture(
-        at["name"], at["picture"], at.get("of", "")
-    ),
-    "/probes/{name}": lambda store, at: _home_pages(store).probe(
+    "/experiments/{name}": lambda store, at: _experiment_pages(store).experiment(at["name"]),
+    "/probes/{name}": lambda store, at: _experiment_pages(store).probe(
         at["name"], number_in(at, "situation"), at.get("column", "")
     ),
     "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(number_in(at, "turn")),
@@ -91,6 +91,12 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
 
 def _home_pages(store: Store) -> HomePages:
     return HomePages(store, link, live=True)
+
+
+def _experiment_pages(store: Store) -> "ExperimentPages":
+    from hobbes.show.web.experiment_pages import ExperimentPages  # noqa: PLC0415  the first page need not wait
+
+    return ExperimentPages(store, link, live=True)
 
 
 def _run_pages(store: Store, at: At) -> RunPages:
@@ -138,8 +144,7 @@ def _error_page(request: Request, error: Exception) -> Response:
     words = f"there is no page at {request.url.path}" if isinstance(error, HTTPException) else str(error)
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(f"hobbes: {words}\n", status, headers=NOT_KEPT)
-    page = environment().get_template("error.html")
-    text = page.render(words=words, link=link, live=True, reload=None, looks={})
+    text = fill("error.html", words=words, link=link, live=True)
     return Response(text, status, headers=NOT_KEPT, media_type="text/html")
 
 
