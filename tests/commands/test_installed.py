@@ -6,6 +6,7 @@ The packages of the project are named as folders of hobbes.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -21,6 +22,7 @@ from packaging.utils import canonicalize_name
 
 from hobbes.wire.recorder import in_thread
 from hobbes.wire.stand_in import stand_in
+from tests.conftest import missing
 
 ROOT = Path(__file__).parents[2]
 
@@ -255,3 +257,29 @@ def test_a_world_of_another_package_is_found_by_its_entry_point(installed: Insta
         "experiment shared.toml",
     )
     assert "2 runs, 2 of them played now" in played
+
+
+def test_the_readme_starts_the_demo_by_uvx(tmp_path: Path) -> None:
+    """Its own line, but that the packages that hobbes requires are those of this environment."""
+    uvx = shutil.which("uvx", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+    if uvx is None:
+        missing("there is no uvx; pip install uv")
+    (words,) = re.findall("`uvx (.*?)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    overrides = tmp_path / "overrides.txt"
+    overrides.write_text(
+        "".join(f"{name}; python_version < '3'\n" for name in {*required("hobbes")} - {"hobbes"})
+    )
+    environment = {
+        **os.environ,
+        "UV_OFFLINE": "1",
+        "UV_NO_CONFIG": "1",
+        "UV_NO_BUILD_ISOLATION": "1",
+        "UV_OVERRIDE": str(overrides),
+        "UV_PYTHON": sys.executable,
+        "UV_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": sysconfig.get_path("purelib"),
+        "HOBBES_HOME": str(tmp_path / "home"),
+    }
+    assert "A run of scripted policies, played just now:" in call(
+        uvx, *words.split(), cwd=ROOT, env=environment
+    )
