@@ -221,9 +221,7 @@ def test_games_are_played_pinned_and_shown_in_such_a_project_also_of_a_world_of_
         assert "2 runs, 2 of them played now" in printed[f"experiment {experiment}"]
     assert json.loads(printed["prompts list trust --json"])["trust"]["plain"]["languages"] == ["en", "zh"]
     tests = (python, "-m", "pytest", "-p", "no:cacheprovider", "test_own.py", "test_story.py")
-    assert f"{len(OWN) + 2} passed" in call(
-        *tests, cwd=project, env={**os.environ, "PYTHONPATH": str(project)}
-    )
+    assert f"{len(OWN) + 2} passed" in call(*tests, cwd=project)
 
 
 @pytest.mark.parametrize(("command", "extra"), REFUSED.items())
