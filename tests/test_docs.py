@@ -308,7 +308,7 @@ def test_the_blocks_of_the_first_pages_run(
         (tmp_path / f"{tomllib.loads(file)['name']}.toml").write_text(short, encoding="utf-8")
     tests: list[str] = []
     with in_thread(stand_in()) as base:
-        for line in "".join(blocks(text)).replace("--rounds 50", "--rounds 10").splitlines():
+        for line in "".join(blocks(text)).replace("--rounds 50", "--rounds 6").splitlines():
             program, *words = shlex.split(line, comments=True) or [""]
             if program == "hobbes" and words[0] not in {"serve", "view", "watch"}:
                 done = cli(*words, env={"OPENAI_BASE_URL": base, "HOBBES_HOME": ".hobbes"})
