@@ -115,7 +115,7 @@ times = 3
 """
 
 
-def written(folder: Path, more: str = "", max_calls: int = 240, seeds: int = 9) -> Path:
+def written(folder: Path, more: str = "", max_calls: int = 240, seeds: int = 8) -> Path:
     path = folder / "calm.toml"
     path.write_text(FILE.format(more=more, max_calls=max_calls, seeds=seeds), encoding="utf-8")
     return path

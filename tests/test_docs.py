@@ -298,7 +298,7 @@ JOBS = ("README", "docs/start", "docs/read-why", "docs/change-a-sentence", "docs
 def test_the_blocks_of_the_first_pages_run(
     page: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But for commands that set up or do not end, the server's address, and the size of an experiment."""
+    """But for commands that set up or do not end, the server's address, and how much is played."""
     text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for folder in ("prompts", "experiments"):
@@ -306,8 +306,9 @@ def test_the_blocks_of_the_first_pages_run(
     for file in re.findall(r"^```toml\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
         short = file.replace("seeds = 20", "seeds = [8]").replace("rounds = 20", "rounds = 3")
         (tmp_path / f"{tomllib.loads(file)['name']}.toml").write_text(short, encoding="utf-8")
+    tests: list[str] = []
     with in_thread(stand_in()) as base:
-        for line in "".join(blocks(text)).splitlines():
+        for line in "".join(blocks(text)).replace("--rounds 50", "--rounds 6").splitlines():
             program, *words = shlex.split(line, comments=True) or [""]
             if program == "hobbes" and words[0] not in {"serve", "view", "watch"}:
                 done = cli(*words, env={"OPENAI_BASE_URL": base, "HOBBES_HOME": ".hobbes"})
@@ -315,4 +316,7 @@ def test_the_blocks_of_the_first_pages_run(
             elif program in {"cp", "sed", "mkdir", "gunzip"}:
                 subprocess.run(line, shell=True, check=True)  # noqa: S602  the page's own line
             elif program == "pytest":
-                subprocess.run([sys.executable, "-m", "pytest", *words], check=True)
+                tests += words
+        if tests:  # one process for all of them, with the plugin of hobbes and no other
+            monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            subprocess.run([sys.executable, "-m", "pytest", "-p", "hobbes.pytest_plugin", *tests], check=True)

@@ -425,11 +425,12 @@ def test_a_missing_turn_or_agent_is_reported(cli: Cli) -> None:
 
 
 def test_a_process_reports_errors_on_stderr_and_by_its_exit_code(
-    hobbes: Hobbes, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    process: Any, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = hobbes("run", "atlantis")
-    assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr == f"hobbes: there is no world 'atlantis'; worlds: {', '.join(WORLDS)}\n"
+    wrong = process("run", "atlantis")
+    printed, told = wrong.communicate()
+    assert (wrong.returncode, printed) == (2, "")
+    assert told == f"hobbes: there is no world 'atlantis'; worlds: {', '.join(WORLDS)}\n"
     (home / "runs.db").write_bytes(b"this is no database, and it is long enough" * 100)
     assert ended(monkeypatch, "runs", "--home", str(home)) == 1
     assert re.fullmatch(r"hobbes: .*/runs.db .* file is not a database.*\n", capsys.readouterr().err)

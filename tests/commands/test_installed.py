@@ -6,11 +6,11 @@ The packages of the project are named as folders of hobbes.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
-from collections.abc import Iterator
 from importlib.metadata import Distribution, distribution, version
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 
 from hobbes.wire.recorder import in_thread
 from hobbes.wire.stand_in import stand_in
+from tests.conftest import missing
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,12 +36,47 @@ from pathlib import Path
 
 COMMANDS = """\
 import sys
+import hobbes
 from hobbes.cli import app
 
 for line in sys.argv[1:]:
     print("command:", line)
-    assert not app(line.split(), standalone_mode=False)
+    try:
+        assert not app(line.split(), standalone_mode=False)
+    except hobbes.HobbesError as error:
+        print("refused:", error)
+print("command: to_frame")
+try:
+    hobbes.open().run().table("calls")
+except ImportError as error:
+    print("refused:", error)
 """
+
+PLAYED = (
+    "run mining --agents 3 --rounds 3 --seed 1 --model openai:policy/guided --name own",
+    "verify own",
+    "replay own",
+    "probe own --turns 1 --model openai:policy/random --times 2 --name asked",
+    "make-test own --turns 1-2 --name story --to .",
+    "export own --format page --to run.html",
+    "prompts list trust --json",
+    "experiment two.toml --jobs 2",
+    "run commons --agents 3 --rounds 3 --seed 1",
+    "trace last",
+    "verify last",
+    "replay last",
+    "experiment shared.toml",
+)
+
+REFUSED = {
+    "report two": "stats",
+    "export last --format parquet --to tables": "parquet",
+    "export last --format inspect --to log.eval": "inspect",
+    "experiment two.toml --on ray": "ray",
+    "improve calmer.toml": "gepa",
+    "to_frame": "pandas",
+}
+"""What only an extra brings. The last is asked for in Python."""
 
 EXPERIMENT = """\
 name = "two"
@@ -74,28 +110,6 @@ def test_both_packages_of_one_name_are_imported(name):
     assert Path(next(iter(of_hobbes.__path__))).is_relative_to(sys.prefix)
 """
 
-
-REFUSED = """\
-import hobbes
-from hobbes.cli import app
-
-def refused(*words):
-    try:
-        app(words, standalone_mode=False)
-    except hobbes.HobbesError as error:
-        return str(error)
-
-print(refused("report", "two"))
-print(refused("export", "last", "--format", "parquet", "--to", "tables"))
-print(refused("export", "last", "--format", "inspect", "--to", "log.eval"))
-print(refused("experiment", "two.toml", "--on", "ray"))
-print(refused("improve", "calmer.toml"))
-try:
-    hobbes.open().run().table("calls")
-except ImportError as error:
-    print(error)
-"""
-"""Asks for what only an extra brings, once for each."""
 
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 
@@ -148,55 +162,37 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return new
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A project with packages of its own."""
-    folder = tmp_path / "project"
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with packages of its own, a world of another package, and two experiments."""
+    folder = tmp_path_factory.mktemp("project")
     for name in OWN:
         (folder / name).mkdir(parents=True)
         (folder / name / "__init__.py").write_text(OWN_PACKAGE)
+    (folder / "test_own.py").write_text(OWN_TESTS)
+    (folder / "two.toml").write_text(EXPERIMENT)
+    shared = EXPERIMENT.replace("two", "shared").replace("mining", "commons").replace("random", "greedy")
+    (folder / "shared.toml").write_text(shared)
+    target = ("--target", folder, "--no-deps", "--no-index", "--no-build-isolation")
+    call(*PIP, "install", *target, ROOT / "tests" / "commons")
     return folder
 
 
-class Installed:
-    """Programs of the new environment, run in the folder of the project, whose packages come first."""
-
-    def __init__(self, python: Path, project: Path, environment: dict[str, str]) -> None:
-        self._programs = python.parent
-        self._project = project
-        self._environment = {**os.environ, "PYTHONPATH": str(project), **environment}
-
-    def hobbes(self, *words: object) -> str:
-        """Return what the command prints. It imports none of the project's packages."""
-        said = call(self._programs / "hobbes", *words, cwd=self._project, env=self._environment)
-        assert not (self._project / "imported").exists()
-        return said
-
-    def python(self, *words: object) -> str:
-        """Return what Python prints."""
-        return call(self._programs / "python", *words, cwd=self._project, env=self._environment)
-
-    def commands(self, *lines: str) -> str:
-        """Return what the last of several commands prints; one process is all of them."""
-        said = self.python("-c", COMMANDS, *lines)
-        assert not (self._project / "imported").exists()
-        return said.rpartition("command: ")[2].partition("\n")[2]
-
-    def pytest(self, *words: object) -> str:
-        """Return what a session of pytest prints."""
-        return self.python("-m", "pytest", "-p", "no:cacheprovider", *words)
-
-
-@pytest.fixture
-def installed(python: Path, project: Path, home: Path) -> Iterator[Installed]:
+@pytest.fixture(scope="module")
+def printed(python: Path, project: Path) -> dict[str, str]:
+    """What each command prints in the project, whose packages come first. One process is all of them."""
     with in_thread(stand_in()) as base:
-        yield Installed(python, project, {"HOBBES_HOME": str(home), "OPENAI_BASE_URL": base})
+        env = {"PATH": os.environ["PATH"], "HOBBES_HOME": str(project / "home"), "OPENAI_BASE_URL": base}
+        told = call(python, "-c", COMMANDS, *PLAYED, *[*REFUSED][:-1], cwd=project, env=env)
+    assert not (project / "imported").exists(), "it imports none of the project's packages"
+    return dict(part.split("\n", 1) for part in told.split("command: ")[1:])
 
 
 def test_only_hobbes_is_installed(python: Path) -> None:
     (site,) = python.parents[1].glob("lib/python*/site-packages")
     installed = {path.name for path in site.iterdir() if not path.is_symlink()}
     assert installed == {"hobbes", f"hobbes-{version('hobbes')}.dist-info"}
+    assert call(python.parent / "hobbes", "--version") == f"hobbes {version('hobbes')}\n"
 
 
 def test_the_base_is_small() -> None:
@@ -217,41 +213,41 @@ def test_each_folder_that_hobbes_links_to_is_installed_as_files(python: Path, na
     assert files_in(installed / name) == files_in(ROOT / name)
 
 
-def test_a_game_is_played_pinned_and_shown_in_such_a_project(installed: Installed, project: Path) -> None:
-    variants = json.loads(
-        installed.commands(
-            "run mining --agents 3 --rounds 3 --seed 1 --model openai:policy/guided",
-            "verify last",
-            "replay last",
-            "probe last --turns 1 --model openai:policy/random --times 2 --name asked",
-            "make-test last --turns 1-2 --name story --to .",
-            "export last --format page --to run.html",
-            "prompts list trust --json",
-        )
+def test_games_are_played_pinned_and_shown_in_such_a_project_also_of_a_world_of_another_package(
+    printed: dict[str, str], python: Path, project: Path
+) -> None:
+    assert [line for line, told in printed.items() if "refused:" in told] == [*REFUSED]
+    for experiment in ("two.toml --jobs 2", "shared.toml"):
+        assert "2 runs, 2 of them played now" in printed[f"experiment {experiment}"]
+    assert json.loads(printed["prompts list trust --json"])["trust"]["plain"]["languages"] == ["en", "zh"]
+    tests = (python, "-m", "pytest", "-p", "no:cacheprovider", "test_own.py", "test_story.py")
+    assert f"{len(OWN) + 2} passed" in call(*tests, cwd=project)
+
+
+@pytest.mark.parametrize(("command", "extra"), REFUSED.items())
+def test_what_only_an_extra_brings_names_it(command: str, extra: str, printed: dict[str, str]) -> None:
+    assert printed[command].endswith(f" need more than is installed: pip install 'hobbes[{extra}]'\n")
+
+
+def test_the_readme_starts_the_demo_by_uvx(tmp_path: Path) -> None:
+    """Its own line, but that the packages that hobbes requires are those of this environment."""
+    uvx = shutil.which("uvx", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+    if uvx is None:
+        missing("there is no uvx; pip install uv")
+    (words,) = re.findall("`uvx (.*?)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    overrides = tmp_path / "overrides.txt"
+    overrides.write_text(
+        "".join(f"{name}; python_version < '3'\n" for name in {*required("hobbes")} - {"hobbes"})
     )
-    (project / "test_own.py").write_text(OWN_TESTS)
-    assert f"{len(OWN) + 2} passed" in installed.pytest("test_own.py", "test_story.py")
-    assert variants["trust"]["plain"]["languages"] == ["en", "zh"]
-
-
-def test_two_processes_play_an_experiment_in_such_a_project(installed: Installed, project: Path) -> None:
-    (project / "two.toml").write_text(EXPERIMENT)
-    assert "2 runs, 2 of them played now" in installed.hobbes("experiment", "two.toml", "--jobs", 2)
-    refused = installed.python("-c", REFUSED).splitlines()
-    assert [re.sub(r".* need more than is installed: ", "", line) for line in refused] == [
-        f"pip install 'hobbes[{extra}]'" for extra in ("stats", "parquet", "inspect", "ray", "gepa", "pandas")
-    ]
-
-
-def test_a_world_of_another_package_is_found_by_its_entry_point(installed: Installed, project: Path) -> None:
-    target = ("--target", project, "--no-deps", "--no-index", "--no-build-isolation")
-    call(*PIP, "install", *target, ROOT / "tests" / "commons")
-    (project / "shared.toml").write_text(EXPERIMENT.replace("mining", "commons").replace("random", "greedy"))
-    played = installed.commands(
-        "run commons --agents 3 --rounds 3 --seed 1",
-        "trace last",
-        "verify last",
-        "replay last",
-        "experiment shared.toml",
-    )
-    assert "2 runs, 2 of them played now" in played
+    environment = {
+        **os.environ,
+        "UV_OFFLINE": "1",
+        "UV_NO_CONFIG": "1",
+        "UV_NO_BUILD_ISOLATION": "1",
+        "UV_OVERRIDE": str(overrides),
+        "UV_PYTHON": sys.executable,
+        "UV_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": sysconfig.get_path("purelib"),
+        "HOBBES_HOME": str(tmp_path / "home"),
+    }
+    assert "A run of scripted policies (demo):" in call(uvx, *words.split(), cwd=ROOT, env=environment)

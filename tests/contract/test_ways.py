@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
@@ -20,14 +21,14 @@ from hobbes.play.start import RunOptions, begin
 from hobbes.play.step import step_lines
 from hobbes.prove.replay import replay_run
 from hobbes.prove.verification import faults
-from hobbes.store.home import Store
+from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import play_purely, pure_turns, with_turns
 from hobbes.store.recorded_run import Run
 from hobbes.store.reported import keep_figures
 from hobbes.worlds import WORLDS
 from tests.contract.games import AGENTS, CASES, EXTRA, NOISES, Case, Moment, game
 from tests.small_runs import go
-from tests.soak import in_soak
+from tests.soak import examples, in_soak
 
 pytestmark = pytest.mark.usefixtures("with_fishery")
 
@@ -35,6 +36,14 @@ FEW = [case for case in CASES if case.number == 0 or case.values in EXTRA.get(ca
 """The defaults, and the settings that no schema can tell."""
 
 
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One home for all tests, in which each case is played once."""
+    with open_store(tmp_path_factory.mktemp("ways")) as found:
+        yield found
+
+
+@cache
 def recorded(store: Store, case: Case) -> Run:
     """Play a case as a run; where a person is asked, it says what the stand-in of the case's game says."""
     values = {"rounds": case.setting.config.rounds, **case.values}
@@ -131,7 +140,7 @@ def test_step_gives_the_same_record_turn_by_turn(case: Case) -> None:
     assert shown["over"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20, 1_000), deadline=None)
 @given(st.sampled_from(CASES), st.integers(0, 1_000), st.data())
 def test_step_takes_what_it_replied_as_the_next_request(case: Case, rng: int, data: st.DataObject) -> None:
     """Whoever played and plays no more is still remembered."""

@@ -60,7 +60,7 @@ def test_the_planted_sentence_is_found_and_accepted_by_games_with_unseen_seeds(
     assert "refused: the number 7 is typed in" in log.read_text(encoding="utf-8")
     frozen = frozen_plan(opened, stored_file(opened, "calm"))
     assert frozen is not None
-    assert frozen.file.seeds == (1, 2, 4, 5, 6, 7, 8, 9)  # 3 is that of the game whose situations score
+    assert frozen.file.seeds == (1, 2, 4, 5, 6, 7, 8)  # 3 is that of the game whose situations score
     assert [one.against for one in frozen.file.hypotheses] == ["baseline", "null", "baseline"]
 
 
@@ -121,7 +121,7 @@ def test_stopped_at_any_moment_it_goes_on_and_asks_nothing_that_was_answered(
     with village("stopped", CURE, FALSE, USELESS[0]) as server:
         run = situations(opened)
         before = server.asked.total()
-        for moment in (3, 13, 14, 20, 25, 40, 60):
+        for moment in (3, 14, 25, 60):
             server.down_from = before + moment
             assert isinstance(cli("improve", str(path), "--yes", "--json").exception, HobbesError)
         server.down_from = 10_000
@@ -137,7 +137,7 @@ def test_stopped_at_any_moment_it_goes_on_and_asks_nothing_that_was_answered(
         ("max_calls = 240", "", "max_calls: Field required"),
         ("minimise aggression", "reduce aggression", "goal: "),
         ("minimise aggression", "minimise anger", "trust has no measure 'anger'"),
-        ("seeds = 9", "seeds = 7", "seeds: write 7 or more that no run of .screen. has"),
+        ("seeds = 8", "seeds = 7", "seeds: write 7 or more that no run of .screen. has"),
         ("max_calls", 'keep = ["gain > 1"]\nmax_calls', "keep.0: "),
         ("max_calls", 'keep = ["gain >= 0.0 baseline"]\nmax_calls', "keep.0: "),
         ("openai:proposer", "policy:random", "policy:random writes no texts; name a chat model"),

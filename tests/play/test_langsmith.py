@@ -5,8 +5,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -16,21 +16,48 @@ from hobbes.wire.recorder import in_thread
 from hobbes.wire.stand_in import stand_in
 from tests.conftest import ROOT
 
-COMMANDS = """
+SCRIPT = """
+import asyncio
 import os
 import urllib.request
 from contextlib import suppress
+
+import hobbes as api
 from hobbes.cli import app
 from hobbes.errors import HobbesError
+from hobbes.graphs.mining import graph
 from langchain_core.tracers.langchain import wait_for_all_tracers
 from langsmith.utils import tracing_is_enabled
 
 def hobbes(*words):
     with suppress(HobbesError, SystemExit):
         app(words, standalone_mode=False)
+
+def ended(part):
     wait_for_all_tracers()
+    urllib.request.urlopen(f"{os.environ['LANGSMITH_ENDPOINT']}/ended/{part}", data=b"")
+
+async def travel():
+    async with api.graph("last") as (graph, config):
+        history = [one async for one in graph.aget_state_history(config)]
+        await graph.ainvoke(None, history[1].config)
 
 SMALL = ("run", "mining", "--agents", "2", "--rounds", "2")
+
+hobbes(*SMALL, "--max-calls", "2")
+hobbes("resume", "last", "--max-calls", "99")
+hobbes(*SMALL, "--model", "openai:policy/guided")
+hobbes("replay", "last")
+hobbes("fork", "last", "--turn", "1", "--times", "2")
+hobbes("replay", "last")
+assert tracing_is_enabled()
+ended("commands")
+asyncio.run(graph.ainvoke({}, context={"agents": 1, "config": {"rounds": 1}}))
+ended("studio")
+hobbes(*SMALL, "--trace-langsmith")
+ended("asked")
+asyncio.run(travel())
+ended("graph")
 """
 
 
@@ -48,72 +75,44 @@ def langsmith() -> Iterator[tuple[str, list[str]]]:
         yield base, uploads
 
 
-def uploads_of(script: str, home: Path) -> tuple[list[str], str]:
-    """Run a script in whose environment tracing is on. Return what it uploads and what it prints."""
-    with langsmith() as (there, uploads), in_thread(stand_in()) as models:
+@pytest.fixture(scope="module")
+def uploads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What each part of the script uploads, in a process in whose environment tracing is on."""
+    home = tmp_path_factory.mktemp("langsmith")
+    with langsmith() as (there, sent), in_thread(stand_in()) as models:
         env = {
-            **os.environ,
-            "HOBBES_HOME": str(home),
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "HOBBES_HOME": str(home / "runs"),
             "LANGSMITH_TRACING": "true",
             "LANGSMITH_API_KEY": "any",
             "LANGSMITH_ENDPOINT": there,
             "OPENAI_BASE_URL": models,
         }
-        words = [sys.executable, "-c", COMMANDS + script]
+        words = [sys.executable, "-c", SCRIPT]
         done = subprocess.run(
-            words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120, check=True
+            words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120, check=False
         )
-    return uploads, done.stdout
+        assert done.returncode == 0, done.stderr
+    of_part: dict[str, list[str]] = {}
+    since: list[str] = []
+    for path in sent:
+        before, ended, part = path.partition("/ended/")
+        if ended:
+            of_part[part], since = since, []
+        else:
+            since.append(before)
+    return of_part
 
 
-def test_nothing_is_uploaded_of_what_commands_play_and_the_tracing_of_their_program_stays_on(
-    home: Path,
+def test_nothing_is_uploaded_of_what_commands_play_though_the_tracing_of_their_program_is_on(
+    uploads: dict[str, list[str]],
 ) -> None:
-    uploads, printed = uploads_of(
-        """
-hobbes(*SMALL, "--max-calls", "2")
-hobbes("resume", "last", "--max-calls", "99")
-hobbes(*SMALL, "--model", "openai:policy/guided")
-hobbes("replay", "last")
-hobbes("fork", "last", "--turn", "1", "--times", "2")
-hobbes("replay", "last")
-print(tracing_is_enabled())
-""",
-        home,
-    )
-    assert uploads == []
-    assert printed.endswith("True\n")
+    assert uploads["commands"] == []
 
 
-def test_the_graphs_of_studio_follow_the_environment(home: Path) -> None:
-    studio = """
-import asyncio
-from hobbes.graphs.mining import graph
-
-asyncio.run(graph.ainvoke({}, context={"agents": 1, "config": {"rounds": 1}}))
-wait_for_all_tracers()
-"""
-    assert uploads_of(studio, home)[0]
-
-
-def test_a_run_is_uploaded_where_somebody_asks_for_it_and_hobbes_graph_follows_the_environment(
-    home: Path,
+@pytest.mark.parametrize("part", ["studio", "asked", "graph"])
+def test_a_run_is_uploaded_where_somebody_asks_and_graphs_follow_the_environment(
+    part: str, uploads: dict[str, list[str]]
 ) -> None:
-    script = """
-hobbes(*SMALL, "--trace-langsmith")
-urllib.request.urlopen(f"{os.environ['LANGSMITH_ENDPOINT']}/then", data=b"")
-import asyncio
-import hobbes as api
-
-async def travel():
-    async with api.graph("last") as (graph, config):
-        history = [one async for one in graph.aget_state_history(config)]
-        await graph.ainvoke(None, history[1].config)
-
-asyncio.run(travel())
-wait_for_all_tracers()
-"""
-    uploads, _ = uploads_of(script, home)
-    of_run, of_graph = uploads[: uploads.index("/v1/then")], uploads[uploads.index("/v1/then") + 1 :]
-    assert of_run
-    assert of_graph
+    assert uploads[part]

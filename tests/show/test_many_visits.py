@@ -63,9 +63,9 @@ def test_visits_leave_nothing_in_the_process(home: Path) -> None:
         try:
             visit(1)
             used, open_files = left()
-            visit(3)
+            visit(2)
             used_now, open_files_now = left()
         finally:
             tracemalloc.stop()
-    assert used_now - used < 3 * len(EXAMPLES) * LEFT
+    assert used_now - used < 2 * len(EXAMPLES) * LEFT
     assert open_files_now <= open_files

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -37,11 +37,19 @@ class Shown:
     moments: list[int]
     """The key moments of the run of mining."""
     file: Path
+    pages: dict[str, Page] = field(default_factory=dict)
+    """A page of each kind: to open another one takes Chromium a quarter of a second."""
 
-    def at(self, address: str, **options: object) -> Page:
-        """Open a page; what its script throws fails the test."""
-        page = self.browser.new_page(**{"viewport": WIDE, **options})  # type: ignore[arg-type]
-        page.on("pageerror", lambda error: pytest.fail(str(error)))
+    def at(self, address: str, **options: bool) -> Page:
+        """Open an address anew; what its script throws fails the test."""
+        kind = repr(options)
+        if kind not in self.pages:
+            self.pages[kind] = self.browser.new_page(**options)  # type: ignore[arg-type]
+            self.pages[kind].on("pageerror", lambda error: pytest.fail(str(error)))
+        page = self.pages[kind]
+        page.set_viewport_size(WIDE)
+        page.mouse.move(0, 0)
+        page.goto("about:blank")  # what differs only behind # would not be loaded
         page.goto(address if "://" in address else f"{self.url}/{address}")
         return page
 
@@ -112,7 +120,6 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
     page.wait_for_url(re.compile(r".*[#/]4[-/]miner-02$"))
     page.get_by_title("up to the run, at this turn").locator("visible=true").click()
     is_at(page, 4)
-    page.close()
 
 
 def test_a_page_opens_at_the_first_key_moment_and_n_goes_from_one_to_the_next(shown: Shown) -> None:
@@ -123,7 +130,6 @@ def test_a_page_opens_at_the_first_key_moment_and_n_goes_from_one_to_the_next(sh
         is_at(page, turn)
     page.get_by_title("to the next key moment").click()
     is_at(page, shown.moments[1])
-    page.close()
 
 
 def test_the_part_of_a_long_story_around_a_turn_is_loaded(
@@ -134,7 +140,6 @@ def test_the_part_of_a_long_story_around_a_turn_is_loaded(
     assert page.locator(".story li").count() == 3
     page.get_by_label("turn", exact=True).press("End")
     expect(page.locator(f".story [data-first='{TURNS - 1}']")).to_have_attribute("aria-current", "true")
-    page.close()
 
 
 def test_a_file_shows_one_turn_or_card_at_a_time_also_without_the_script(shown: Shown) -> None:
@@ -151,7 +156,6 @@ def test_a_file_shows_one_turn_or_card_at_a_time_also_without_the_script(shown: 
         page.get_by_title("up to the run, at this turn").locator("visible=true").click()
         expect(page.locator("h2:visible").first).to_contain_text("Turn 3")
         assert page.locator(".fit:visible").count() == 1
-        page.close()
 
 
 def test_the_graph_shows_one_choice_at_a_time_also_without_the_script(shown: Shown) -> None:
@@ -163,7 +167,6 @@ def test_the_graph_shows_one_choice_at_a_time_also_without_the_script(shown: Sho
     page.locator(".story [data-first='2']").click()
     page.wait_for_url("**?turn=2")
     assert page.locator("svg.board").first.is_visible()
-    page.close()
 
 
 def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
@@ -173,7 +176,7 @@ def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
     page.context.set_offline(True)
     page.locator("[data-go='1']").click()
     expect(page.locator("#moment .warning")).to_contain_text("no longer served", timeout=60_000)
-    page.close()
+    page.context.set_offline(False)
 
 
 def test_the_address_of_a_turn_that_a_run_lacks_says_which_there_are(shown: Shown) -> None:
@@ -183,7 +186,6 @@ def test_the_address_of_a_turn_that_a_run_lacks_says_which_there_are(shown: Show
     )
     page.get_by_label("turn", exact=True).press("Home")
     is_at(page, 0)
-    page.close()
 
 
 def test_each_name_has_its_player(shown: Shown) -> None:
@@ -192,22 +194,20 @@ def test_each_name_has_its_player(shown: Shown) -> None:
     is_at(page, TURNS - 1)
     players = [spec.removeprefix("policy:") for spec in run.models.values()]
     assert page.locator(".who small").all_text_contents() == players
-    page.close()
 
 
-@pytest.mark.parametrize("size", [(1400, 900), (1000, 800)])
-def test_the_whole_board_and_all_scores_stand_above_the_graph(shown: Shown, size: tuple[int, int]) -> None:
-    wide, high = size
-    for run in shown.runs.values():
-        page = shown.at(f"{run.id}#{TURNS - 1}", viewport=ViewportSize(width=wide, height=high))
-        is_at(page, TURNS - 1)
+@pytest.mark.parametrize("world", MODELS)
+def test_the_whole_board_and_all_scores_stand_above_the_graph(shown: Shown, world: str) -> None:
+    page = shown.at(f"{shown.runs[world].id}#{TURNS - 1}")
+    is_at(page, TURNS - 1)
+    for wide, high in ((1400, 900), (1000, 800)):
+        page.set_viewport_size(ViewportSize(width=wide, height=high))
         edge = page.locator(".controls").bounding_box()
         assert edge is not None
         boxes = [part.bounding_box() for part in page.locator(".fit > svg.board").all()]
         assert len(boxes) == 2
         for box in filter(None, boxes):
             assert 0 < box["y"] + box["height"] <= edge["y"]
-        page.close()
 
 
 def test_what_the_signs_mean_is_unfolded_and_covers_nothing(shown: Shown) -> None:
@@ -226,7 +226,6 @@ def test_what_the_signs_mean_is_unfolded_and_covers_nothing(shown: Shown) -> Non
         assert sticks == ("sticky" if script else "static")
         page.keyboard.press("Escape")
         assert signs.locator("text").first.is_visible() != script
-        page.close()
 
 
 def test_one_kind_of_events_is_shown_or_all_of_them(shown: Shown) -> None:
@@ -235,7 +234,6 @@ def test_one_kind_of_events_is_shown_or_all_of_them(shown: Shown) -> None:
     assert names.all_text_contents() == ["raid"]
     page.get_by_label("all events").check()
     assert {"raid", "capture"} <= set(names.all_text_contents())
-    page.close()
 
 
 ON_ITS_EDGE = """path => {
@@ -266,7 +264,6 @@ def test_while_an_arrow_is_pointed_at_or_has_the_focus_the_others_are_pale_and_i
     assert not label.is_visible()
     page.locator(".j a:has(.z)").first.focus()
     assert label.is_visible()
-    page.close()
 
 
 def test_an_agent_that_is_pointed_at_is_highlighted_everywhere_and_in_each_turn(shown: Shown) -> None:
@@ -279,7 +276,6 @@ def test_an_agent_that_is_pointed_at_is_highlighted_everywhere_and_in_each_turn(
         expect(page.locator(f"{part}[data-lit]").first).to_be_attached()
     page.locator("h1").hover()
     expect(page.locator("[data-lit]")).to_have_count(0)
-    page.close()
 
 
 def test_a_tap_shows_the_words_of_a_place_and_a_second_one_leads_to_its_card(shown: Shown) -> None:
@@ -289,4 +285,3 @@ def test_a_tap_shows_the_words_of_a_place_and_a_second_one_leads_to_its_card(sho
     expect(page.locator(".tip")).to_have_text(place.locator("title").text_content() or "")
     place.tap()
     page.wait_for_url(re.compile(r".*/\d+/miner-.*"))
-    page.close()

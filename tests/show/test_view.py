@@ -400,38 +400,29 @@ def test_whatever_agents_ask_the_page_of_the_run_is_built_alike(opened: Store, r
     assert all(one == built[0] for one in built)
 
 
-def loaded(*files: Path) -> list[str]:
-    """Return pages as they stand in Chromium after their scripts, if any, have run."""
-    with chromium() as browser:
-        page = browser.new_page()
-        found = []
-        for file in files:
-            page.goto(file.as_uri())
-            found.append(page.content())
-        return found
-
-
 def title(page: str) -> str:
     """Return the title of a page."""
     found = re.search("<title>(.*?)</title>", page, re.DOTALL)
     return found[1] if found else ""
 
 
-def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, replies: Replies) -> None:
-    run = spoken(opened, replies, PAYLOADS)
-    export(opened, run, "page", tmp_path / "run.html")
-    (page,) = loaded(tmp_path / "run.html")
-    assert page.count("owned") > 2 * len(PAYLOADS)
-    assert title(page).endswith("· hobbes")
-
-
-def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Path) -> None:
+def test_in_a_browser_nothing_runs_and_the_content_security_policy_blocks_scripts(
+    opened: Store, tmp_path: Path, replies: Replies
+) -> None:
     """The page's own policy is a second wall; without it the same script runs."""
     shown = RunPages(opened, link, live=False, run=mining(opened)).at_a_turn()
     owned = shown.replace("<main>", f"<main>{PAYLOADS[0]}{PAYLOADS[1]}")
     (tmp_path / "with.html").write_text(owned)
     (tmp_path / "without.html").write_text(owned.replace("Content-Security-Policy", "x-nothing"))
-    with_it, without = loaded(tmp_path / "with.html", tmp_path / "without.html")
-    assert title(with_it).endswith("· hobbes")
-    assert title(without) == "owned"
+    export(opened, spoken(opened, replies, PAYLOADS), "page", tmp_path / "run.html")
+    found = {}
+    with chromium() as browser:
+        page = browser.new_page()
+        for name in ("run", "with", "without"):
+            page.goto((tmp_path / f"{name}.html").as_uri())
+            found[name] = page.content()
+    assert found["run"].count("owned") > 2 * len(PAYLOADS)
+    assert title(found["run"]).endswith("· hobbes")
+    assert title(found["with"]).endswith("· hobbes")
+    assert title(found["without"]) == "owned"
     assert FILE_POLICY in owned.replace("&#39;", "'")

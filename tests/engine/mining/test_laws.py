@@ -163,7 +163,7 @@ def elements(answer: Mapping[str, Json]) -> int:
     return count
 
 
-@settings(LAWS, max_examples=examples(250, 10_000))
+@settings(LAWS, max_examples=examples(100, 10_000))
 @given(turns())
 def test_the_laws_of_a_round(turn: tuple[State, dict[str, dict[str, Json] | None]]) -> None:
     state, said = turn
@@ -215,7 +215,7 @@ def test_the_laws_of_a_round(turn: tuple[State, dict[str, dict[str, Json] | None
     assert MINING.state.to_json(MINING.state.load(state.setting, json.loads(json.dumps(written)))) == written
 
 
-@settings(LAWS, max_examples=examples(100, 1_000))
+@settings(LAWS, max_examples=examples(50, 1_000))
 @given(turns(), st.data())
 def test_no_contest_moves_the_draw_of_another(
     turn: tuple[State, dict[str, dict[str, Json] | None]], data: st.DataObject
@@ -232,7 +232,7 @@ def test_no_contest_moves_the_draw_of_another(
     assert list(resolve(state, without).draws) == expected
 
 
-@settings(LAWS, max_examples=examples(100, 1_000))
+@settings(LAWS, max_examples=examples(50, 1_000))
 @given(turns())
 def test_what_is_seen_is_plain_json_and_holds_no_others_gold(
     turn: tuple[State, dict[str, dict[str, Json] | None]],
@@ -254,7 +254,7 @@ def test_what_is_seen_is_plain_json_and_holds_no_others_gold(
         assert observe(richer, agent) == view
 
 
-@settings(LAWS, max_examples=examples(100, 1_000))
+@settings(LAWS, max_examples=examples(50, 1_000))
 @given(states(), st.sampled_from(sorted(MINING.policies.by_name)), st.sampled_from([0.0, 0.2, 0.6, 1.0]))
 def test_no_comparator_ever_says_what_is_refused(state: State, name: str, share: float) -> None:
     for agent in state.setting.agents:

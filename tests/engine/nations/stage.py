@@ -1,7 +1,6 @@
 """Helpers of the nations tests: a board, a turn, a run with memories, a digest."""
 
 import hashlib
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -103,9 +102,3 @@ def digest(played: Sequence[Turn]) -> str:
         }
         chain.update(canonical(record).encode())
     return chain.hexdigest()
-
-
-if __name__ == "__main__":
-    turns, *sizes = map(int, sys.argv[1:])
-    for agents in sizes:
-        print(digest(run(board(agents), list(NATIONS.policies.by_name), turns, noise=0.1)))  # noqa: T201

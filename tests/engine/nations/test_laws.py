@@ -19,7 +19,7 @@ from hobbes.engine.record import canonical
 from tests.engine.nations.stage import Answers, Turn, setting, turn
 from tests.soak import examples
 
-EXAMPLES = examples(100, 10_000)
+EXAMPLES = examples(50, 10_000)
 
 NAMES = NATIONS.names(5)
 LAND = [f"T{k}" for k in range(12)]
@@ -238,7 +238,7 @@ def shuffled(entries: Mapping[str, Any], rng: Random) -> dict[str, Any]:
     return {key: entries[key] for key in rng.sample(list(entries), len(entries))}
 
 
-@settings(max_examples=examples(60, 1_000), deadline=None)
+@settings(max_examples=examples(30, 1_000), deadline=None)
 @given(turns(), st.randoms(use_true_random=False))
 def test_the_order_of_agents_in_the_input_does_not_matter(drawn: tuple[State, Answers], rng: Random) -> None:
     state, said = drawn
@@ -278,7 +278,7 @@ def test_proportional_shares_add_up_and_are_fair(weights: dict[str, int], data: 
         assert abs(shares[name] * whole - amount * weight) < whole  # less than one from the exact share
 
 
-@settings(max_examples=examples(60, 2_000), deadline=None)
+@settings(max_examples=examples(30, 2_000), deadline=None)
 @given(turns(), st.sampled_from(sorted(NATIONS.policies.by_name)), st.sampled_from([0.0, 0.3, 1.0]))
 def test_no_comparator_ever_says_what_is_refused(
     drawn: tuple[State, Answers], name: str, share: float

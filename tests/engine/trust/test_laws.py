@@ -29,7 +29,7 @@ def asking_a_person(state: State) -> State:
     return replace(state, setting=replace(state.setting, config=config))
 
 
-LAWS = settings(deadline=None, derandomize=True, max_examples=examples(60, 2_000))
+LAWS = settings(deadline=None, derandomize=True, max_examples=examples(30, 2_000))
 AGENTS = "abcd"
 
 junk: st.SearchStrategy[Any] = st.recursive(
@@ -107,7 +107,7 @@ def resolved(state: State, said: dict[str, Any]) -> Resolved[State]:
     return resolve(state, {unit: validate(state, unit, answer).intent for unit, answer in said.items()})
 
 
-@settings(LAWS, max_examples=examples(100, 3_000))
+@settings(LAWS, max_examples=examples(50, 3_000))
 @given(turns())
 def test_sats_are_the_sum_of_effects_and_only_sources_and_sinks_change_the_total(
     turn: tuple[State, dict[str, Any]],
