@@ -51,7 +51,7 @@ record: $(READY) ## record the cassettes anew: the stand-in server, or OPENAI_BA
 docs: $(BASE) ## build the documentation as a site, into site/
 	@$(call INSTALL,-e '.[docs]')
 	@$(BIN)/zensical build --clean --strict
-	@$(BIN)/python -m hobbes.show.llms_texts
+	@$(BIN)/python docs/llms_texts.py
 
 bench: $(READY) ## measure speed, and say where the time goes
 	@$(BIN)/python -m benchmarks

@@ -16,6 +16,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from docs.llms_texts import write_texts
 from hobbes.cli import app
 from hobbes.play.models_file import VALUES
 from hobbes.play.render import question_in_new_run
@@ -23,7 +24,6 @@ from hobbes.play.start import RunOptions
 from hobbes.play.step import StepRequest, step
 from hobbes.probe.situations import Situation
 from hobbes.probe.versions import Tried
-from hobbes.show.llms_texts import write_texts
 from hobbes.show.prompt_edits import Edits, News, Probed
 from hobbes.store.home import Store
 from hobbes.store.record_views import VIEWS

@@ -100,7 +100,9 @@ def test_the_demo_shows_a_broken_promise_and_a_run_and_ends_with_commands_that_c
     ready = tmp_path / "ready"
     ready.touch()
     monkeypatch.setenv("COLUMNS", "120")
-    printed = typed("make", "demo", f"BIN={called.parent}", f"BASE={ready}", cwd=ROOT, home=home)
+    printed = typed(
+        "make", "--no-print-directory", "demo", f"BIN={called.parent}", f"BASE={ready}", cwd=ROOT, home=home
+    )
     assert len(printed.splitlines()) <= 25
     promise, deed = (
         printed.index("“I never raid first."),

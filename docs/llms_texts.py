@@ -1,6 +1,6 @@
 """Write llms.txt and llms-full.txt into the site: the documentation for language models (https://llmstxt.org).
 
-Run `python -m hobbes.show.llms_texts` in a checkout after `zensical build`; `make docs` does both. llms.txt
+Run `python docs/llms_texts.py` in a checkout after `zensical build`; `make docs` does both. llms.txt
 lists the pages in the order of zensical.toml, each with its first sentence. It links to their Markdown, which
 is copied into the site. llms-full.txt has all pages in one text.
 """
