@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from hobbes.engine.answer import DECISIONS
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import AnyWorld, Setting
@@ -116,11 +117,12 @@ def _situation(
 def judge(pin: FrequencyPin) -> list[str]:
     """Return what is not as expected, in a sentence for each situation.
 
-    A failed call neither has an act nor lacks one.
+    A failed call neither has an act nor lacks one. Raise UsageError for an act that its world does not have.
     """
     expect, problems = expectation(pin.expect), []
     for one in pin.situations:
         world, setting, start = _begin(pin, one)
+        _check_act(world, expect.act, [*one.agents, *world.actors(start.state)])
         fields = answer_fields(world, setting, expect.agent)
         parsed = [
             read(expect.agent, Reply(answer.text, "", failure=answer.failure, error=answer.error), fields)
@@ -141,6 +143,13 @@ def judge(pin: FrequencyPin) -> list[str]:
                 f"{counted(len(parsed), 'answer')}{more}, expected in at {expect.bound} {expect.n}"
             )
     return problems
+
+
+def _check_act(world: AnyWorld, act: str, agents: Sequence[str]) -> None:
+    """Raise UsageError for an act that no decision can have where these agents are."""
+    if act not in (known := world.telling.acts_among(agents)):
+        hint = did_you_mean(act, known, f"acts: {', '.join(world.telling.act_names) or 'none'}")
+        raise UsageError(f"{world.name} has no act {act!r}{hint}")
 
 
 def _begin(pin: FrequencyPin, one: PinnedSituation) -> tuple[AnyWorld, Setting[Any], TurnStart]:
