@@ -6,7 +6,7 @@ graph with players that only write prompts, so nothing is asked and no server is
 ignored, none are loaded, and the file holds none.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.digest import settings_link
-from hobbes.engine.record import Drop, canonical, sha256
-from hobbes.engine.turn import Layer, TurnRecord
+from hobbes.engine.memory import reason
+from hobbes.engine.record import Drop, sha256
+from hobbes.engine.telling import Done
+from hobbes.engine.turn import Layer, TurnRecord, meanings
 from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.errors import HobbesError, UsageError
 from hobbes.graphs.ring import ring
@@ -66,7 +68,15 @@ class Failure(NamedTuple):
     prompts: tuple[int, int] | None = None
     """If a prompt differs: how many prompts of these turns do, and of how many."""
     sentence: str = ""
-    """What agents first do otherwise in any of the turns, in words; empty if nothing."""
+    """What an agent first does otherwise in any of the turns, in words; empty if nothing."""
+    under: str = ""
+    """The settings that are not those of the run, such as `immunity=20`; empty if there are none."""
+
+    @property
+    def in_short(self) -> str:
+        """What is not as expected, in a sentence."""
+        beginning = f"with {self.under}, " if self.under else ""
+        return f"{beginning}{self.sentence or f'{self.where} is not as recorded'}"
 
     @property
     def where(self) -> str:
@@ -117,10 +127,8 @@ def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
             f"`{store.command('replay', run.label)}` shows how; play a new run, and pin that"
         )
     pin = accept_changes(recorded, played)
-    ways = [way.model_copy(update={"settings": {**way.settings, **values}}) for way in pin.ways]
-    under = ", ".join(f"{name}={canonical(value)}" for name, value in values.items())
-    about = f"{pin.about} Played under {under}." if values else pin.about
-    return pin.model_copy(update={"ways": ways, "about": about})
+    pin = pin.model_copy(update={"values": dict(values)})
+    return pin.model_copy(update={"about": f"{pin.about} Played with {pin.under}."}) if values else pin
 
 
 def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> TurnsPin:
@@ -298,7 +306,9 @@ async def _play(pin: TurnsPin, folder: Path, played: PinOutcome) -> None:
     before, last = pin.before, None
     state, memories, digest = before.state, before.memories, before.digest
     for way in pin.ways:
-        world, setting, start = pin.begin(pin.agents, pin.seed, way.settings, state, memories)
+        world, setting, start = pin.begin(
+            pin.agents, pin.seed, {**way.settings, **pin.values}, state, memories
+        )
         variant = resolved_variant(folder, way.prompts)
         prompts = prompts_for(world, variant, way.lang, setting) if played.with_prompts else None
         if last is not None:
@@ -330,7 +340,7 @@ def failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
     what agents do otherwise.
     """
     failed = _first_failure(pin, played)
-    return failed and failed._replace(sentence=_done_otherwise(pin, played))
+    return failed and failed._replace(sentence=_done_otherwise(pin, played), under=pin.under)
 
 
 def _first_failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
@@ -353,24 +363,53 @@ def _first_failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
 
 
 def _done_otherwise(pin: TurnsPin, played: PinOutcome) -> str:
-    """Return the first thing that agents do otherwise in any of the turns, in words; empty if nothing."""
+    """Return the first thing that an agent does otherwise in any of the turns, in words; empty if nothing.
+
+    In a turn, those come first of whom more is rejected now: others may do otherwise because of that.
+    """
     world = world_named(pin.world)
     for then, now in zip(pin.expected, played.turns, strict=False):
-        before, after = _deeds(world, then), _deeds(world, now)
-        gone = [deed for deed in before if deed not in after]
-        new = [deed for deed in after if deed not in before]
-        if gone:
-            instead = f"; now {new[0]}" if new else ", which does not happen now"
-            return f"turn {then.turn}: expected that {gone[0]}{instead}"
-        if new:
-            return f"turn {then.turn}: now {new[0]}, which was not expected"
+        records = TurnRecord.from_json(then.record), TurnRecord.from_json(now.record)
+        rejected = _rejected_now(world, *records)
+        agents = sorted({event.agent for record in records for event in record.events})
+        for agent in sorted(agents, key=lambda name: name not in rejected):
+            before, after = (_deeds(world, record, agent) for record in records)
+            if words := _otherwise(agent, before, after, rejected.get(agent, [])):
+                return f"turn {then.turn}: {words}"
     return ""
 
 
-def _deeds(world: AnyWorld, turn: Expected) -> list[str]:
-    """Return what agents did in a turn, in words, each event alone."""
-    events = TurnRecord.from_json(turn.record).events
-    return [f"{one.agent} {deed.words}" for one in events for deed in world.telling.deeds_told([one], events)]
+def _otherwise(agent: str, before: Sequence[Done], after: Sequence[Done], rejected: Collection[str]) -> str:
+    """Return what an agent does otherwise, in words: an act that is rejected, or one of the same type."""
+    gone, new = (
+        [deed for deed in these if deed.words not in {one.words for one in others}]
+        for these, others in ((before, after), (after, before))
+    )
+    if not gone:
+        return f"now {agent} {new[0].words}, which was not expected" if new else ""
+    alike = sorted(new, key=lambda deed: deed.type != gone[0].type)
+    if rejected:
+        instead = f"; now rejected: {'; '.join(rejected)}"
+    else:
+        instead = f"; now it {alike[0].words}" if alike else ", which does not happen now"
+    return f"expected that {agent} {gone[0].words}{instead}"
+
+
+def _rejected_now(world: AnyWorld, before: TurnRecord, after: TurnRecord) -> dict[str, list[str]]:
+    """Return why something is rejected that was not before, by agent: each reason once, with its code."""
+    told: dict[str, list[str]] = {}
+    for drop in after.drops:
+        words = f"{reason(meanings(world), drop.code, drop.detail)} ({drop.code})"
+        reasons = told.setdefault(drop.agent, [])
+        if drop not in before.drops and words not in reasons:
+            reasons.append(words)
+    return {agent: reasons for agent, reasons in told.items() if reasons}
+
+
+def _deeds(world: AnyWorld, record: TurnRecord, agent: str) -> list[Done]:
+    """Return what an agent did in a turn, in words, each event alone."""
+    events = [event for event in record.events if event.agent == agent]
+    return [deed for event in events for deed in world.telling.deeds_told([event], record.events)]
 
 
 def _common_questions(then: Expected, played: PinOutcome) -> list[tuple[ExpectedQuestion, ExpectedQuestion]]:
@@ -407,8 +446,13 @@ def _stop(turn: int, stop: DivergedError | None) -> Failure:
 
 
 def _in_record(then: Expected, now: Expected) -> Failure | None:
-    """Return the first part of a turn's record that is not as expected, or else the digest."""
-    difference = first_differing_part(TurnRecord.from_json(then.record), TurnRecord.from_json(now.record))
+    """Return the first part of a turn's record that is not as expected, or else the digest.
+
+    Other rejections come before other intents: they say why these are others.
+    """
+    before, after = TurnRecord.from_json(then.record), TurnRecord.from_json(now.record)
+    without = () if before.drops == after.drops else ("intents",)
+    difference = first_differing_part(before, after, without)
     if difference is not None:
         pieces = _diff(difference.before, difference.now)
         return Failure(then.turn, difference.agent, difference.layer, pieces)

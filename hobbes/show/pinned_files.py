@@ -57,8 +57,8 @@ def pin_run(  # noqa: PLR0913  what is pinned, and how it is checked
     made = pin_turns(store, run, (first, last), folder, prompts=prompts, values=values)
     failed = failure(made, play_pin(made, folder, prompts=prompts))
     _write(made, files, _text_of_test(made, files, prompts=prompts))
-    fails = failed and (failed.sentence or f"{failed.where} is not as recorded")
-    return {"run": run.id, "turns": [first, last], **({"fails": fails} if values else {})}
+    fails = {"fails": failed and failed.in_short} if values else {}
+    return {"run": run.id, "turns": [first, last], **fails}
 
 
 def pin_probe(store: Store, probe: str, expect: str, column: str | None, files: Files) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _function(files: Files) -> str:
 def failure_text(failed: Failure, path: Path, test: str) -> str:
     """Return what a failure prints; `test` is what pytest is told to run this test alone."""
     lines = "\n".join(line.plain for line in words(failed.pieces, ""))
-    sentence = f"{escape_invisible(failed.sentence)}\n\n" if failed.sentence else ""
+    sentence = f"{escape_invisible(failed.in_short)}\n\n" if failed.sentence or failed.under else ""
     differ = "\n{} of the {} prompts of these turns differ.".format(*failed.prompts) if failed.prompts else ""
     return (
         f"{sentence}{failed.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"
