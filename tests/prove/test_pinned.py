@@ -279,7 +279,9 @@ def test_under_another_rule_a_test_may_be_written_red_and_names_the_setting_and_
     run = mining(opened, models="policy:raider")
     pin.make(run, "0-3", "--set", "mine_cap=9")
     options = ("--turns", "0-3", "--to", str(pin.folder), "--name", "other", "--set", "immunity=9")
-    told = cli("make-test", run.id, *options).stdout.splitlines()[1]
+    made = cli("make-test", run.id, *options)
+    told = made.stdout.splitlines()[1]
+    assert made.exit_code == 0
     assert re.match(
         r"the test fails: with immunity=9, turn 1: expected that miner-\d\d raided .*; "
         r"now rejected: a raid on a plot that is still immune \(mining/immune\)$",
