@@ -169,11 +169,6 @@ class Telling(Generic[I]):
         mark = next((mark for mark in self.landmarks if mark.name == name), None)
         return mark.is_at(event) if mark else event["type"] == name
 
-    def acts_among(self, agents: Sequence[str]) -> list[str]:
-        """Return every act that decisions may have where these agents are."""
-        named = (act.replace(AGENT, agent) for act in self.act_names for agent in agents)
-        return [*dict.fromkeys(named)]
-
     def deeds_told(self, events: Iterable[Event], of_turn: Sequence[Event]) -> list[Done]:
         """Return what one agent did in a turn, type by type, in words; its messages are left out.
 

@@ -56,9 +56,7 @@ def replay(
 def _digest(text: str | None) -> str | None:
     """Return a digest in small letters; raise UsageError if it is none."""
     if text is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", text):
-        raise UsageError(
-            "--digest: write all 64 digits (0 to 9 and a to f) that `hobbes verify RUN` prints without it"
-        )
+        raise UsageError("--digest: write all 64 digits, 0 to 9 and a to f, that `hobbes verify` prints")
     return text and text.lower()
 
 

@@ -6,7 +6,7 @@ graph with players that only write prompts, so nothing is asked and no server is
 ignored, none are loaded, and the file holds none.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,7 +17,6 @@ from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.digest import settings_link
 from hobbes.engine.memory import reason
 from hobbes.engine.record import Drop, sha256
-from hobbes.engine.telling import Done
 from hobbes.engine.turn import Layer, TurnRecord, meanings
 from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.errors import HobbesError, UsageError
@@ -68,15 +67,7 @@ class Failure(NamedTuple):
     prompts: tuple[int, int] | None = None
     """If a prompt differs: how many prompts of these turns do, and of how many."""
     sentence: str = ""
-    """What an agent first does otherwise in any of the turns, in words; empty if nothing."""
-    under: str = ""
-    """The settings that are not those of the run, such as `immunity=20`; empty if there are none."""
-
-    @property
-    def in_short(self) -> str:
-        """What is not as expected, in a sentence."""
-        beginning = f"with {self.under}, " if self.under else ""
-        return f"{beginning}{self.sentence or f'{self.where} is not as recorded'}"
+    """What an agent first does otherwise, in words, and under which other settings; empty if nothing."""
 
     @property
     def where(self) -> str:
@@ -126,9 +117,7 @@ def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
             f"run {run.label} does not play as recorded now ({failed.where}); "
             f"`{store.command('replay', run.label)}` shows how; play a new run, and pin that"
         )
-    pin = accept_changes(recorded, played)
-    pin = pin.model_copy(update={"values": dict(values)})
-    return pin.model_copy(update={"about": f"{pin.about} Played with {pin.under}."}) if values else pin
+    return accept_changes(recorded, played).model_copy(update={"values": dict(values)})
 
 
 def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> TurnsPin:
@@ -306,9 +295,8 @@ async def _play(pin: TurnsPin, folder: Path, played: PinOutcome) -> None:
     before, last = pin.before, None
     state, memories, digest = before.state, before.memories, before.digest
     for way in pin.ways:
-        world, setting, start = pin.begin(
-            pin.agents, pin.seed, {**way.settings, **pin.values}, state, memories
-        )
+        settings = {**way.settings, **pin.values}
+        world, setting, start = pin.begin(pin.agents, pin.seed, settings, state, memories)
         variant = resolved_variant(folder, way.prompts)
         prompts = prompts_for(world, variant, way.lang, setting) if played.with_prompts else None
         if last is not None:
@@ -340,7 +328,12 @@ def failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
     what agents do otherwise.
     """
     failed = _first_failure(pin, played)
-    return failed and failed._replace(sentence=_done_otherwise(pin, played), under=pin.under)
+    if failed is None:
+        return None
+    sentence = _done_otherwise(pin, played)
+    if pin.values:
+        sentence = f"with {pin.under}, {sentence or f'{failed.where} is not as recorded'}"
+    return failed._replace(sentence=sentence)
 
 
 def _first_failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
@@ -365,51 +358,43 @@ def _first_failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
 def _done_otherwise(pin: TurnsPin, played: PinOutcome) -> str:
     """Return the first thing that an agent does otherwise in any of the turns, in words; empty if nothing.
 
-    In a turn, those come first of whom more is rejected now: others may do otherwise because of that.
+    Agents of whom more is rejected now come first: others may do otherwise because of that.
     """
     world = world_named(pin.world)
     for then, now in zip(pin.expected, played.turns, strict=False):
         records = TurnRecord.from_json(then.record), TurnRecord.from_json(now.record)
-        rejected = _rejected_now(world, *records)
         agents = sorted({event.agent for record in records for event in record.events})
-        for agent in sorted(agents, key=lambda name: name not in rejected):
+        rejected = {agent: _rejected_now(world, *records, agent) for agent in agents}
+        for agent in sorted(agents, key=lambda name: not rejected[name]):
             before, after = (_deeds(world, record, agent) for record in records)
-            if words := _otherwise(agent, before, after, rejected.get(agent, [])):
+            if words := _otherwise(agent, before, after, rejected[agent]):
                 return f"turn {then.turn}: {words}"
     return ""
 
 
-def _otherwise(agent: str, before: Sequence[Done], after: Sequence[Done], rejected: Collection[str]) -> str:
-    """Return what an agent does otherwise, in words: an act that is rejected, or one of the same type."""
-    gone, new = (
-        [deed for deed in these if deed.words not in {one.words for one in others}]
-        for these, others in ((before, after), (after, before))
-    )
-    if not gone:
-        return f"now {agent} {new[0].words}, which was not expected" if new else ""
-    alike = sorted(new, key=lambda deed: deed.type != gone[0].type)
-    if rejected:
-        instead = f"; now rejected: {'; '.join(rejected)}"
-    else:
-        instead = f"; now it {alike[0].words}" if alike else ", which does not happen now"
-    return f"expected that {agent} {gone[0].words}{instead}"
+def _rejected_now(world: AnyWorld, before: TurnRecord, after: TurnRecord, agent: str) -> str:
+    """Return why something of an agent is rejected that was not before, with the codes; empty if nothing."""
+    drops = [drop for drop in after.drops if drop.agent == agent and drop not in before.drops]
+    why = (f"{reason(meanings(world), drop.code, drop.detail)} ({drop.code})" for drop in drops)
+    return "; ".join(dict.fromkeys(why))
 
 
-def _rejected_now(world: AnyWorld, before: TurnRecord, after: TurnRecord) -> dict[str, list[str]]:
-    """Return why something is rejected that was not before, by agent: each reason once, with its code."""
-    told: dict[str, list[str]] = {}
-    for drop in after.drops:
-        words = f"{reason(meanings(world), drop.code, drop.detail)} ({drop.code})"
-        reasons = told.setdefault(drop.agent, [])
-        if drop not in before.drops and words not in reasons:
-            reasons.append(words)
-    return {agent: reasons for agent, reasons in told.items() if reasons}
-
-
-def _deeds(world: AnyWorld, record: TurnRecord, agent: str) -> list[Done]:
-    """Return what an agent did in a turn, in words, each event alone."""
+def _deeds(world: AnyWorld, record: TurnRecord, agent: str) -> dict[str, str]:
+    """Return what an agent did in a turn, each event alone: its type, by its words."""
     events = [event for event in record.events if event.agent == agent]
-    return [deed for event in events for deed in world.telling.deeds_told([event], record.events)]
+    deeds = (deed for event in events for deed in world.telling.deeds_told([event], record.events))
+    return {deed.words: deed.type for deed in deeds}
+
+
+def _otherwise(agent: str, before: Mapping[str, str], after: Mapping[str, str], rejected: str) -> str:
+    """Return what an agent does in place of an earlier deed: best what is rejected, or of the same type."""
+    gone = next((words for words in before if words not in after), "")
+    new = [words for words in after if words not in before]
+    if not gone:
+        return f"now {agent} {new[0]}, which was not expected" if new else ""
+    alike = [*(words for words in new if after[words] == before[gone]), *new]
+    now = f"rejected: {rejected}" if rejected else f"it {alike[0]}" if alike else ""
+    return f"expected that {agent} {gone}{f'; now {now}' if now else ', which does not happen now'}"
 
 
 def _common_questions(then: Expected, played: PinOutcome) -> list[tuple[ExpectedQuestion, ExpectedQuestion]]:

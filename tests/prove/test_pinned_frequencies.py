@@ -14,7 +14,6 @@ from hobbes import pytest_plugin
 from hobbes.engine.trust.world import TRUST
 from hobbes.errors import UsageError
 from hobbes.probe.situations import pick
-from hobbes.prove.pinned_frequencies import expectation
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS
 from tests.conftest import Cli
@@ -129,8 +128,3 @@ def test_wrong_input_is_refused_in_one_line(
     assert isinstance(result.exception, UsageError)
     assert problem in str(result.exception)
     assert not (tmp_path / "test_wrong.py").exists()
-
-
-def test_an_expectation_is_read_and_written_in_the_same_words() -> None:
-    for text in (EXPECT, "miner-03: buy army in at most 1 of 5", "unit-a: attack unit-b in at least 2 of 2"):
-        assert str(expectation(text)) == text
