@@ -17,6 +17,9 @@ I = TypeVar("I")  # noqa: E741  a world's intent
 MAX_NAMED = 3
 """How many agents are named; of more, the number is told."""
 
+AGENT = "AGENT"
+"""What stands for the name of an agent in the name of an act."""
+
 Deed: TypeAlias = Callable[[Sequence[Event]], str]
 """Tells the events of one type that one agent caused in a turn, in the past tense and without its name."""
 
@@ -128,6 +131,7 @@ class Telling(Generic[I]):
     acts(intent)   the acts of a decision that matter to a reader, in words such as `raid`. An act on somebody
                    may stand there a second time, with its object: `attack`, `attack unit-b`. Probes count the
                    answers that have each
+    act_names      every act that decisions may have; one on somebody has AGENT for its object: `attack AGENT`
     held           what is counted of each agent after a turn, so that a trace tells how it changes: by its
                    name, the count of each agent in the JSON of a state
     """
@@ -144,6 +148,7 @@ class Telling(Generic[I]):
     in_truth: Callable[[Any, str], Mapping[str, str]] = lambda _state, _agent: {}
     meant: Callable[[I], Sequence[str]] = lambda _: ()
     acts: Callable[[I], tuple[str, ...]] = lambda _: ()
+    act_names: tuple[str, ...] = ()
     held: Mapping[str, Callable[[Any], Mapping[str, int]]] = field(default_factory=dict)
 
     def fields_of(self, kind: str) -> list[str]:

@@ -81,7 +81,7 @@ def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
     try:
         pin = read_pin(path, FrequencyPin)
         if has_other_prompts(pin, path.parent):
-            line = f"{_shown(path)} has answers to another prompt than today's; ask a probe, and make it anew"
+            line = f"{_shown(path)} has answers to another prompt than today's; ask a new probe, and pin that"
             request.node.user_properties.append((TOLD, line))
         return judge(pin)
     except HobbesError as error:

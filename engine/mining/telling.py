@@ -7,7 +7,7 @@ from typing import Any
 
 from hobbes.engine.board import join_names
 from hobbes.engine.measures import PlayedTurn
-from hobbes.engine.mining.actions import Action
+from hobbes.engine.mining.actions import KINDS, Action
 from hobbes.engine.mining.rules import EVENTS, plot_of
 from hobbes.engine.mining.state import State
 from hobbes.engine.mining.validation import CODES, Intent, acts
@@ -232,6 +232,7 @@ TELLING = Telling(
     knew=knew,
     meant=meant,
     acts=acts,
+    act_names=KINDS,
     landmarks=(Landmark("raid", "raid"), Landmark("capture", "raid", {"result": "captured"})),
     in_short=in_short,
 )

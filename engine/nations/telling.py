@@ -14,6 +14,7 @@ from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event
 from hobbes.engine.reflection import WORD_LIMIT_CODES
 from hobbes.engine.telling import (
+    AGENT,
     Befell,
     Counts,
     Heard,
@@ -151,6 +152,7 @@ TELLING = Telling(
     knew=knew,
     meant=meant,
     acts=validation.acts,
+    act_names=("attack", f"attack {AGENT}", "grant", "cede", "buy army", "disband army"),
     landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
     in_short=in_short,
     held={"territories": lambda state: {agent: len(land) for agent, land in state["territories"].items()}},

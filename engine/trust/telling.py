@@ -7,6 +7,7 @@ from hobbes.engine.board import join_names
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.record import Event
 from hobbes.engine.telling import (
+    AGENT,
     Befell,
     Counts,
     Heard,
@@ -20,6 +21,7 @@ from hobbes.engine.telling import (
     said,
 )
 from hobbes.engine.trust import rulings, validation
+from hobbes.engine.trust.actions import KINDS, NEEDS
 from hobbes.engine.trust.rules import EVENTS
 from hobbes.engine.trust.state import ALL, State
 from hobbes.engine.trust.validation import Intent
@@ -243,6 +245,7 @@ TELLING = Telling(
     in_truth=in_truth,
     meant=meant,
     acts=validation.acts,
+    act_names=(*KINDS, *(f"{kind} {AGENT}" for kind in KINDS if "target" in NEEDS[kind])),
     landmarks=(
         Landmark("attack", "attack"),
         Landmark("miss", "miss"),

@@ -56,9 +56,7 @@ def replay(
 def _digest(text: str | None) -> str | None:
     """Return a digest in small letters; raise UsageError if it is none."""
     if text is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", text):
-        raise UsageError(
-            "--digest: write the 64 digits and letters a to f that `hobbes run` prints at its end"
-        )
+        raise UsageError("--digest: write all 64 digits, 0 to 9 and a to f, that `hobbes verify` prints")
     return text and text.lower()
 
 
@@ -67,7 +65,7 @@ def verify(
     run: options.RunName,
     digest: Annotated[
         str | None,
-        typer.Option(metavar="HEX", callback=_digest, help="the digest that `run` printed, kept elsewhere"),
+        typer.Option(metavar="HEX", callback=_digest, help="a digest that was kept elsewhere, all 64 digits"),
     ] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
@@ -161,9 +159,10 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
 
     A test of turns plays them again from the recorded answers. It fails if a prompt, the reading of an
     answer, an intent, a rejection, a correction or a digest changes, and shows how. `pytest --hobbes-update`
-    accepts the change. With --set, it plays them under another rule, without comparing prompts, and fails if
-    they come out otherwise. A test of a probe holds its answers and judges them by today's reading and rules.
-    Neither needs a network.
+    accepts the change. With --set, it plays them with other settings, without comparing prompts, and fails if
+    they come out otherwise. Such a test is written even if it fails now, and a line says so; all others are
+    only written if they pass. A test of a probe holds its answers and judges them by today's reading and
+    rules. Neither needs a network.
 
     Example: hobbes make-test last --turns 3-5 --name story --to tests
     """

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.telling import counted
+from hobbes.engine.names import did_you_mean
+from hobbes.engine.telling import AGENT, counted
 from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.errors import UsageError
@@ -40,10 +41,6 @@ class Expectation(NamedTuple):
     n: int
     of: int
 
-    def __str__(self) -> str:
-        """Return the expectation as people write it."""
-        return f"{self.agent}: {'no ' * self.absent}{self.act} in at {self.bound} {self.n} of {self.of}"
-
 
 def expectation(text: str) -> Expectation:
     """Return what a text expects; raise UsageError if it says nothing of the kind."""
@@ -53,19 +50,18 @@ def expectation(text: str) -> Expectation:
             f"--expect {text!r}: write AGENT: ACT in at least N of M; also `no ACT`, and `at most`"
         )
     bound: Any = found["bound"]
-    return Expectation(
-        found["agent"], bool(found["no"]), found["act"], bound, int(found["n"]), int(found["of"])
-    )
+    absent, n, of = bool(found["no"]), int(found["n"]), int(found["of"])
+    return Expectation(found["agent"], absent, found["act"], bound, n, of)
 
 
 def pin_frequency(
-    store: Store, result: ProbeResult, column: str, expect: Expectation, folder: Path
+    store: Store, result: ProbeResult, column: str, expected: str, folder: Path
 ) -> FrequencyPin:
     """Return the file of a test in `folder`: the first answers of a column to the situations of an agent.
 
     Raise UsageError if there are too few answers, or if they are not as expected.
     """
-    situations = []
+    expect, situations = expectation(expected), []
     for number, situation in enumerate(result.situations, start=1):
         if situation.agent != expect.agent:
             continue
@@ -79,9 +75,9 @@ def pin_frequency(
     if not situations:
         raise UsageError(f"--expect: probe {result.name} has no situation of {expect.agent!r}")
     pin = FrequencyPin(
-        about=f"{expect}. Answers of the column {column} of the probe {result.name}.",
+        about=f"{expected}. Answers of the column {column} of the probe {result.name}.",
         world=result.world.name,
-        expect=str(expect),
+        expect=expected,
         situations=situations,
     )
     if problems := judge(pin):
@@ -116,11 +112,12 @@ def _situation(
 def judge(pin: FrequencyPin) -> list[str]:
     """Return what is not as expected, in a sentence for each situation.
 
-    A failed call neither has an act nor lacks one.
+    A failed call neither has an act nor lacks one. Raise UsageError for an act that its world does not have.
     """
     expect, problems = expectation(pin.expect), []
     for one in pin.situations:
         world, setting, start = _begin(pin, one)
+        _check_act(world, expect.act, [*one.agents, *world.actors(start.state)])
         fields = answer_fields(world, setting, expect.agent)
         parsed = [
             read(expect.agent, Reply(answer.text, "", failure=answer.failure, error=answer.error), fields)
@@ -143,6 +140,15 @@ def judge(pin: FrequencyPin) -> list[str]:
     return problems
 
 
+def _check_act(world: AnyWorld, act: str, agents: Sequence[str]) -> None:
+    """Raise UsageError for an act that no decision can have where these agents are."""
+    names = world.telling.act_names
+    known = {name.replace(AGENT, agent) for name in names for agent in agents}
+    if act not in known:
+        hint = did_you_mean(act, sorted(known), f"acts: {', '.join(names) or 'none'}")
+        raise UsageError(f"{world.name} has no act {act!r}{hint}")
+
+
 def _begin(pin: FrequencyPin, one: PinnedSituation) -> tuple[AnyWorld, Setting[Any], TurnStart]:
     return pin.begin(one.agents, one.seed, one.settings, one.state, one.memories)
 
@@ -152,17 +158,15 @@ def has_other_prompts(pin: FrequencyPin, folder: Path) -> bool:
 
     Raise UsageError if one cannot be loaded.
     """
-    return any(
-        _prompt_now(pin, one, folder) != Prompt("\n".join(one.system), "\n".join(one.prompt))
-        for one in pin.situations
-    )
-
-
-def _prompt_now(pin: FrequencyPin, one: PinnedSituation, folder: Path) -> Prompt:
-    agent, (world, setting, start) = expectation(pin.expect).agent, _begin(pin, one)
-    view = view_of(world, start.state, start.memories, agent)
-    variant = resolved_variant(folder, one.prompts)
-    question = PromptQuestion(
-        world, setting, variant, one.lang, start, agent, view, player=one.player, models=one.models
-    )
-    return question.render(question.load_prompts())
+    agent = expectation(pin.expect).agent
+    for one in pin.situations:
+        world, setting, start = _begin(pin, one)
+        view = view_of(world, start.state, start.memories, agent)
+        variant = resolved_variant(folder, one.prompts)
+        question = PromptQuestion(
+            world, setting, variant, one.lang, start, agent, view, player=one.player, models=one.models
+        )
+        given = Prompt("\n".join(one.system), "\n".join(one.prompt))
+        if question.render(question.load_prompts()) != given:
+            return True
+    return False

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.digest import settings_link
-from hobbes.engine.record import Drop, canonical, sha256
-from hobbes.engine.turn import Layer, TurnRecord
+from hobbes.engine.memory import reason
+from hobbes.engine.record import Drop, sha256
+from hobbes.engine.turn import Layer, TurnRecord, meanings
 from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.errors import HobbesError, UsageError
 from hobbes.graphs.ring import ring
@@ -66,7 +67,7 @@ class Failure(NamedTuple):
     prompts: tuple[int, int] | None = None
     """If a prompt differs: how many prompts of these turns do, and of how many."""
     sentence: str = ""
-    """What agents first do otherwise in any of the turns, in words; empty if nothing."""
+    """What an agent first does otherwise, in words, and under which other settings; empty if nothing."""
 
     @property
     def where(self) -> str:
@@ -116,11 +117,7 @@ def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
             f"run {run.label} does not play as recorded now ({failed.where}); "
             f"`{store.command('replay', run.label)}` shows how; play a new run, and pin that"
         )
-    pin = accept_changes(recorded, played)
-    ways = [way.model_copy(update={"settings": {**way.settings, **values}}) for way in pin.ways]
-    under = ", ".join(f"{name}={canonical(value)}" for name, value in values.items())
-    about = f"{pin.about} Played under {under}." if values else pin.about
-    return pin.model_copy(update={"ways": ways, "about": about})
+    return accept_changes(recorded, played).model_copy(update={"values": dict(values)})
 
 
 def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> TurnsPin:
@@ -298,7 +295,8 @@ async def _play(pin: TurnsPin, folder: Path, played: PinOutcome) -> None:
     before, last = pin.before, None
     state, memories, digest = before.state, before.memories, before.digest
     for way in pin.ways:
-        world, setting, start = pin.begin(pin.agents, pin.seed, way.settings, state, memories)
+        settings = {**way.settings, **pin.values}
+        world, setting, start = pin.begin(pin.agents, pin.seed, settings, state, memories)
         variant = resolved_variant(folder, way.prompts)
         prompts = prompts_for(world, variant, way.lang, setting) if played.with_prompts else None
         if last is not None:
@@ -330,7 +328,12 @@ def failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
     what agents do otherwise.
     """
     failed = _first_failure(pin, played)
-    return failed and failed._replace(sentence=_done_otherwise(pin, played))
+    if failed is None:
+        return None
+    sentence = _done_otherwise(pin, played)
+    if pin.values:
+        sentence = f"with {pin.under}, {sentence or f'{failed.where} is not as recorded'}"
+    return failed._replace(sentence=sentence)
 
 
 def _first_failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
@@ -353,24 +356,45 @@ def _first_failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
 
 
 def _done_otherwise(pin: TurnsPin, played: PinOutcome) -> str:
-    """Return the first thing that agents do otherwise in any of the turns, in words; empty if nothing."""
+    """Return the first thing that an agent does otherwise in any of the turns, in words; empty if nothing.
+
+    Agents of whom more is rejected now come first: others may do otherwise because of that.
+    """
     world = world_named(pin.world)
     for then, now in zip(pin.expected, played.turns, strict=False):
-        before, after = _deeds(world, then), _deeds(world, now)
-        gone = [deed for deed in before if deed not in after]
-        new = [deed for deed in after if deed not in before]
-        if gone:
-            instead = f"; now {new[0]}" if new else ", which does not happen now"
-            return f"turn {then.turn}: expected that {gone[0]}{instead}"
-        if new:
-            return f"turn {then.turn}: now {new[0]}, which was not expected"
+        records = TurnRecord.from_json(then.record), TurnRecord.from_json(now.record)
+        agents = sorted({event.agent for record in records for event in record.events})
+        rejected = {agent: _rejected_now(world, *records, agent) for agent in agents}
+        for agent in sorted(agents, key=lambda name: not rejected[name]):
+            before, after = (_deeds(world, record, agent) for record in records)
+            if words := _otherwise(agent, before, after, rejected[agent]):
+                return f"turn {then.turn}: {words}"
     return ""
 
 
-def _deeds(world: AnyWorld, turn: Expected) -> list[str]:
-    """Return what agents did in a turn, in words, each event alone."""
-    events = TurnRecord.from_json(turn.record).events
-    return [f"{one.agent} {deed.words}" for one in events for deed in world.telling.deeds_told([one], events)]
+def _rejected_now(world: AnyWorld, before: TurnRecord, after: TurnRecord, agent: str) -> str:
+    """Return why something of an agent is rejected that was not before, with the codes; empty if nothing."""
+    drops = [drop for drop in after.drops if drop.agent == agent and drop not in before.drops]
+    why = (f"{reason(meanings(world), drop.code, drop.detail)} ({drop.code})" for drop in drops)
+    return "; ".join(dict.fromkeys(why))
+
+
+def _deeds(world: AnyWorld, record: TurnRecord, agent: str) -> dict[str, str]:
+    """Return what an agent did in a turn, each event alone: its type, by its words."""
+    events = [event for event in record.events if event.agent == agent]
+    deeds = (deed for event in events for deed in world.telling.deeds_told([event], record.events))
+    return {deed.words: deed.type for deed in deeds}
+
+
+def _otherwise(agent: str, before: Mapping[str, str], after: Mapping[str, str], rejected: str) -> str:
+    """Return what an agent does in place of an earlier deed: best what is rejected, or of the same type."""
+    gone = next((words for words in before if words not in after), "")
+    new = [words for words in after if words not in before]
+    if not gone:
+        return f"now {agent} {new[0]}, which was not expected" if new else ""
+    alike = [*(words for words in new if after[words] == before[gone]), *new]
+    now = f"rejected: {rejected}" if rejected else f"it {alike[0]}" if alike else ""
+    return f"expected that {agent} {gone}{f'; now {now}' if now else ', which does not happen now'}"
 
 
 def _common_questions(then: Expected, played: PinOutcome) -> list[tuple[ExpectedQuestion, ExpectedQuestion]]:
@@ -407,8 +431,13 @@ def _stop(turn: int, stop: DivergedError | None) -> Failure:
 
 
 def _in_record(then: Expected, now: Expected) -> Failure | None:
-    """Return the first part of a turn's record that is not as expected, or else the digest."""
-    difference = first_differing_part(TurnRecord.from_json(then.record), TurnRecord.from_json(now.record))
+    """Return the first part of a turn's record that is not as expected, or else the digest.
+
+    Other rejections come before other intents: they say why these are others.
+    """
+    before, after = TurnRecord.from_json(then.record), TurnRecord.from_json(now.record)
+    without = () if before.drops == after.drops else ("intents",)
+    difference = first_differing_part(before, after, without)
     if difference is not None:
         pieces = _diff(difference.before, difference.now)
         return Failure(then.turn, difference.agent, difference.layer, pieces)

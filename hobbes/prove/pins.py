@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from hobbes.engine.answer import FoundAs, Outcome
+from hobbes.engine.record import canonical
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
 from hobbes.errors import HobbesError, UsageError
@@ -179,9 +180,16 @@ class TurnsPin(Pin):
     ways: list[Way]
     before: Before
     answers: list[Answer]
+    values: Json = {}
+    """Settings that are not those of the run, under which its turns are played."""
     expected: list[Expected]
     texts: dict[str, Lines]
     """The system texts, by the beginning of their hashes."""
+
+    @property
+    def under(self) -> str:
+        """The settings that are not those of the run, such as `immunity=20`; empty if there are none."""
+        return ", ".join(f"{name}={canonical(value)}" for name, value in self.values.items())
 
     @cached_property
     def answered(self) -> Mapping[tuple[int, str, int], Answer]:

@@ -10,7 +10,7 @@ from hobbes.engine.world import MAX_NAME
 from hobbes.errors import UsageError
 from hobbes.files import check_path
 from hobbes.probe.table import read_probe
-from hobbes.prove.pinned_frequencies import expectation, pin_frequency
+from hobbes.prove.pinned_frequencies import pin_frequency
 from hobbes.prove.pinned_turns import Failure, failure, pin_turns, play_pin
 from hobbes.prove.pins import FrequencyPin, Pin, TurnsPin, save
 from hobbes.show.both_runs import words
@@ -57,18 +57,17 @@ def pin_run(  # noqa: PLR0913  what is pinned, and how it is checked
     made = pin_turns(store, run, (first, last), folder, prompts=prompts, values=values)
     failed = failure(made, play_pin(made, folder, prompts=prompts))
     _write(made, files, _text_of_test(made, files, prompts=prompts))
-    fails = failed and (failed.sentence or f"{failed.where} is not as recorded")
-    return {"run": run.id, "turns": [first, last], **({"fails": fails} if values else {})}
+    fails = {"fails": failed and failed.sentence} if values else {}
+    return {"run": run.id, "turns": [first, last], **fails}
 
 
 def pin_probe(store: Store, probe: str, expect: str, column: str | None, files: Files) -> dict[str, Any]:
     """Write a test of the answers to a probe; return what is said of it."""
-    wanted = expectation(expect)
     result = read_probe(store, probe)
     name = column or result.columns[-1].column.name
-    made = pin_frequency(store, result, name, wanted, files.test.parent)
+    made = pin_frequency(store, result, name, expect, files.test.parent)
     _write(made, files, _text_of_expectation(made, files))
-    return {"probe": probe, "column": name, "expect": str(wanted)}
+    return {"probe": probe, "column": name, "expect": expect}
 
 
 def _write(pin: Pin, files: Files, text: str) -> None:
@@ -86,11 +85,11 @@ def _write(pin: Pin, files: Files, text: str) -> None:
 def _text_of_test(pin: TurnsPin, files: Files, *, prompts: bool) -> str:
     """Return the text of a test that plays pinned turns; without `prompts`, these may change."""
     file = files.cassette.name
-    compared = "how answers are read, intents, rejections, corrections and digests"
-    compared = f"prompts, {compared}" if prompts else f"{compared}, and no prompts"
+    compared = f"{'prompts, ' * prompts}how answers are read, intents, rejections, corrections and digests"
     given = "" if prompts else ', ignore="prompts"'
     held = f"{file} holds the state before these turns, the recorded answers and what is expected."
-    played = f"The test plays the turns again from these answers and asks no model. It compares {compared}."
+    under = f" with {pin.under}" if pin.values else ""
+    played = f"The test asks no model: it plays the turns from these answers{under} and compares {compared}."
     paragraphs = (pin.about, f"{held} {played}", "`pytest --hobbes-update` accepts a change that is meant.")
     return _test(paragraphs, files, f'hobbes_replay("{file}"{given})')
 

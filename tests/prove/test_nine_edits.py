@@ -194,9 +194,11 @@ def test_an_older_copy_of_the_home_is_noticed_by_a_digest_that_was_kept_elsewher
     )
 
 
-def test_the_digest_that_run_printed_is_that_of_the_run(recorded: Recorded, home: Path, cli: Cli) -> None:
+def test_a_kept_digest_is_compared_in_any_case_and_only_whole(
+    recorded: Recorded, home: Path, cli: Cli
+) -> None:
     shutil.copytree(recorded.home, home)
     assert cli("verify", recorded.run, "--digest", recorded.digest.upper()).exit_code == 0
     refused = cli("verify", recorded.run, "--digest", recorded.digest[:12])
     assert isinstance(refused.exception, UsageError)
-    assert str(refused.exception).startswith("--digest: write the 64 digits")
+    assert str(refused.exception).startswith("--digest: write all 64 digits")

@@ -268,22 +268,31 @@ def test_a_failure_begins_with_what_agents_do_otherwise_also_if_prompts_differ(
     edit(prompts / "mining" / "rules.en.md", "Each round you have", "Each round you get")
     said, _, where, *_ = pin.fails().splitlines()
     assert said.startswith(beginning)
-    assert "(blocked); now miner" in said
+    assert "(blocked); now it raided" in said
     assert said.endswith("(captured)")
     assert where.startswith("turn 0, miner-01: prompt is not as in story.json")
 
 
-def test_a_story_is_checked_under_another_rule_and_its_failure_begins_with_the_board(
+def test_under_another_rule_a_test_may_be_written_red_and_names_the_setting_and_what_is_rejected(
     opened: Store, cli: Cli, pin: Pinned
 ) -> None:
     run = mining(opened, models="policy:raider")
     pin.make(run, "0-3", "--set", "mine_cap=9")
     options = ("--turns", "0-3", "--to", str(pin.folder), "--name", "other", "--set", "immunity=9")
-    told = cli("make-test", run.id, *options).stdout.splitlines()[1]
-    assert re.match(r"the test fails: turn 1: expected that miner-\d\d raided .*; now miner-", told)
-    assert told.removeprefix("the test fails: ") in pin.session()
+    made = cli("make-test", run.id, *options)
+    told = made.stdout.splitlines()[1]
+    assert made.exit_code == 0
+    assert re.match(
+        r"the test fails: with immunity=9, turn 1: expected that miner-\d\d raided .*; "
+        r"now rejected: a raid on a plot that is still immune \(mining/immune\)$",
+        told,
+    )
+    said = pin.session()
+    assert told.removeprefix("the test fails: ") in said
+    assert "validation is not as in other.json" in said
+    assert "intents." not in said
     told = cli("make-test", run.id, *options[:-1], "rounds=2", "--name", "short").stdout
-    assert "the test fails: turn 2, all agents: engine is not as recorded" in told.splitlines()
+    assert "the test fails: with rounds=2, turn 2, all agents: engine is not as recorded" in told.splitlines()
     for setting, words in (
         ("immune=9", "mining has no setting"),
         ("rows=2", "this cannot be played by hobbes"),

@@ -14,7 +14,6 @@ from hobbes import pytest_plugin
 from hobbes.engine.trust.world import TRUST
 from hobbes.errors import UsageError
 from hobbes.probe.situations import pick
-from hobbes.prove.pinned_frequencies import expectation
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS
 from tests.conftest import Cli
@@ -78,6 +77,14 @@ def test_a_failed_call_neither_has_an_act_nor_lacks_it(
     assert "no attack in 0 of 10 answers, and 10 failed, expected in at least 5" in session()
 
 
+def test_an_act_that_the_world_does_not_have_is_refused_in_a_file_too(
+    session: Callable[..., str], pytester: pytest.Pytester
+) -> None:
+    edit(pytester.path, lambda content: content.update(expect=EXPECT.replace("attack", "attack unit-c")))
+    said = session()
+    assert "trust has no act 'attack unit-c'; did you mean 'attack unit-b' or 'attack unit-a'?" in said
+
+
 def test_a_changed_prompt_is_told(session: Callable[..., str], pytester: pytest.Pytester) -> None:
     system = pytester.path / "be" / "system.en.md"
     system.write_text(system.read_text().replace("Be peaceful.", "Be quick."))
@@ -103,6 +110,8 @@ def test_the_test_moves_with_its_prompts_to_another_folder(
         (("--probe", "p", "--expect", "unit-a: beg in at least 9 of 10"), "are not as expected: unit-a"),
         (("--probe", "p", "--expect", "unit-a: beg in at least 9 of 11"), "has 10 answers; ask more with"),
         (("--probe", "p", "--expect", "unit-b: attack in at least 1 of 2"), "no situation of 'unit-b'"),
+        (("--probe", "p", "--expect", "unit-a: no atack in at least 9 of 10"), "no act 'atack'; did you"),
+        (("--probe", "p", "--expect", "unit-a: attack me in at most 0 of 10"), "no act 'attack me'"),
         (("--probe", "p", "--expect", "unit-a never attacks"), "write AGENT: ACT in at least N of M"),
         (("--probe", "q", "--expect", EXPECT), "there is no probe 'q'"),
         (("--probe", "p"), "write RUN --turns A-B, or --probe"),
@@ -119,8 +128,3 @@ def test_wrong_input_is_refused_in_one_line(
     assert isinstance(result.exception, UsageError)
     assert problem in str(result.exception)
     assert not (tmp_path / "test_wrong.py").exists()
-
-
-def test_an_expectation_is_read_and_written_in_the_same_words() -> None:
-    for text in (EXPECT, "miner-03: buy army in at most 1 of 5", "unit-a: attack unit-b in at least 2 of 2"):
-        assert str(expectation(text)) == text
