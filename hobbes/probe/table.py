@@ -29,7 +29,7 @@ from hobbes.store.prices import usd
 from hobbes.store.probe_tables import KeptAnswer, answers_of, probe_named
 from hobbes.worlds import world_named
 
-PARTS = ("prompts", "lang", "model", "settings", "paraphrase")
+PARTS = ("prompts", "lang", "model", "settings", "paraphrase", "about")
 """What JSON tells of a column."""
 
 

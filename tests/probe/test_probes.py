@@ -365,7 +365,7 @@ def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
     [
         ("[[situation]]\nrun = 'a'\nturn = 'x'\nagent = 'b'", "situation 1: turn: write a whole number"),
         ("[[situations]]\nrun = 'a'", "unknown key 'situations'; did you mean 'situation'"),
-        ("zzz = 1", "unknown key 'zzz'; the keys are lang, model, name, .* situation, times"),
+        ("zzz = 1", "unknown key 'zzz'; the keys are about, lang, model, name, .* situation, times"),
         ("name = 'a/b c'", "name: write letters, digits, - and _, with a letter or a digit first"),
         ("prompts = [3]", "prompts: write a text in quotation marks"),
         ("situation = [3]", "situation: write a table here"),
