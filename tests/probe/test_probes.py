@@ -388,6 +388,8 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     which = ("duel", "--turns", "0,3-4", "--agents", "unit-a")
     dry = cli("probe", str(file), *which, *how, "--dry-run")
     assert dry.stdout.startswith("8 cells, 24 answers to ask; about ")
+    more = cli("probe", str(file), *which, *how, "--prompts", "story", "--model", "openai:other", "--dry-run")
+    assert more.stdout.startswith("24 cells, ")
     asked = ("probe", str(file), *which, *how, "--name", "p", "--json")
     assert "openai: models need OPENAI_API_KEY" in str(cli(*asked).exception)
     with heeding():
