@@ -62,7 +62,7 @@ SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
     ),
     "an arm without a value": (
         {"one": [1.0] * 6, "two": [None] * 6},
-        "output, “two” minus “one”: cannot tell; the test needs 6 pairs or more",
+        "output, “two” minus “one”: cannot tell; undefined in “two”",
     ),
     "one seed": (
         {"one": [1.0], "two": [2.0]},
