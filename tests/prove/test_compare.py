@@ -60,6 +60,7 @@ def test_both_runs_are_described(opened: Store) -> None:
         "name": "mixed",
         "status": "finished",
         "turns": 4,
+        "forked_at": 0,
         "digest": a.digest,
         "tainted": False,
         "models": {"policy:guided": 2, "policy:random": 1},
@@ -68,6 +69,16 @@ def test_both_runs_are_described(opened: Store) -> None:
         "seed": 7,
     }
     assert (other["run"], other["name"], other["lang"]) == (b.id, None, "zh")
+
+
+def test_of_a_fork_its_own_calls_are_told_as_its_own_tokens_are(opened: Store, cli: Cli) -> None:
+    a = mining(opened)
+    cli("fork", a.id, "--turn", "3", "--name", "after")
+    facts = {
+        " ".join(row[:2]): row[2:] for row in rows_under(cli("compare", a.id, "after").stdout, "both runs")
+    }
+    assert facts["own calls"] == ["12", "3"], "3 agents in 4 rounds, and in one"
+    assert {"own tokens", "own cost"} <= facts.keys()
 
 
 def test_only_settings_that_differ_are_listed(opened: Store) -> None:
