@@ -208,9 +208,11 @@ def show_answers(  # noqa: PLR0913  which answers, and how
         (one,) = _numbered(told, number, shown, answer)
         more = " ".join(play_on(store, told, number, one).split())
     OUT.print(document_of_answers(told, number, shown, answer))
-    if column is None and (others := [one for one in told.short_names.values() if one != shown]):
+    against = told.against(told.column(shown))
+    others = [short for full, short in told.short_names.items() if full != against and short != shown]
+    if column is None and against and others:
         commands = [store.command("probe", "show", name, number, one) for one in others]
-        say("\n".join([f"This is the column {shown}. The others:", *commands]))
+        say("\n".join([f"Beside {told.short_names[against]} stands {shown}. For the others:", *commands]))
     if more:
         next_step(more)
 

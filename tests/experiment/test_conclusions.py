@@ -328,8 +328,8 @@ def test_a_report_of_games_that_the_arms_do_not_change_says_so_first(opened: Sto
     with opened.connection:
         opened.connection.execute("update runs set digest = seed")
     first = report_document(opened, report(opened, "made")).first[0].texts[0]
-    assert (
-        first == "Each run is the baseline's with the same seed: what was changed reaches nobody who plays."
+    assert first.startswith(
+        "No run differs from the baseline's with the same seed: what was changed makes no"
     )
 
 

@@ -27,5 +27,13 @@ def test_what_ships_of_it_names_no_folder_of_a_machine_and_has_all_answers(cli: 
     told = json.loads(cli("probe", "show", "effect", "--json", "--home", str(tmp_path)).stdout)
     plan = tomllib.loads(Path("experiments/effect/situations.toml").read_text(encoding="utf-8"))
     assert {one["prompts"] for one in told["columns"][1:]} == {*plan["prompts"], "formal", "story", "terse"}
+    first = cli("probe", "show", "effect", "1", "--home", str(tmp_path)).stdout
+    others = first.partition("\nBeside recorded stands together. For the others:\n")[2].splitlines()[:4]
+    assert [line.split(" --home")[0].split()[-1] for line in others] == [
+        "possession",
+        "formal",
+        "story",
+        "terse",
+    ]
     shown = cli("probe", "show", "effect", "--markdown", "--home", str(tmp_path)).stdout
     assert f"\nAnswered by openai:reader.\n\n{plan['about']}\n" in shown
