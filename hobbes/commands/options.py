@@ -142,14 +142,10 @@ def given(**options: Any) -> dict[str, Any]:  # noqa: ANN401  as their types say
     return {name: value for name, value in options.items() if value is not None}
 
 
-def split_list(text: str | None) -> list[str]:
-    """Return what an option lists, separated by commas."""
-    return [word.strip() for word in text.split(",") if word.strip()] if text else []
-
-
-def split_lists(texts: list[str] | None) -> list[str]:
+def split_list(text: str | list[str] | None) -> list[str]:
     """Return what an option lists, separated by commas, each time that it is given."""
-    return split_list(",".join(texts or ()))
+    whole = ",".join(text) if isinstance(text, list) else text or ""
+    return [word.strip() for word in whole.split(",") if word.strip()]
 
 
 def turn_numbers(text: str) -> list[int]:

@@ -17,11 +17,8 @@ SUFFIX = ".toml"
 ASK = "ask"
 """The command that `hobbes probe RUN` stands for."""
 
-Several = list[str] | None
-"""The values of an option that lists its values with commas, and may be repeated, too."""
-
-Turns = Annotated[Several, options.text("turns of the runs, such as 3,7 or 3-5; by default all")]
-Agents = Annotated[Several, options.text("agents, separated by commas; by default all that act")]
+Turns = Annotated[list[str] | None, options.text("turns of the runs, such as 3,7 or 3-5; by default all")]
+Agents = Annotated[list[str] | None, options.text("agents, separated by commas; by default all that act")]
 Where = Annotated[
     str | None, options.text("only situations in which the recorded decision has this act, such as raid")
 ]
@@ -60,18 +57,18 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     agents: Agents = None,
     where: Where = None,
     prompts: Annotated[
-        Several, options.text(f"prompts to try, separated by commas: each {options.VARIANT}")
+        list[str] | None, options.text(f"prompts to try, separated by commas: each {options.VARIANT}")
     ] = None,
-    paraphrases: Annotated[Several, options.text("rewordings to try: prompts, or `shipped`")] = None,
+    paraphrases: Annotated[list[str] | None, options.text("rewordings to try: prompts, or `shipped`")] = None,
     model: Annotated[
-        Several,
+        list[str] | None,
         options.text(
             "chat models to ask, separated by commas; by default the one that plays the agent",
             "--model",
             "--models",
         ),
     ] = None,
-    lang: Annotated[Several, options.text("languages to try, separated by commas")] = None,
+    lang: Annotated[list[str] | None, options.text("languages to try, separated by commas")] = None,
     settings: options.Settings = None,
     times: Annotated[
         int | None,
@@ -113,10 +110,10 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
 
     caps = Caps(max_calls, max_tokens, max_usd)
     given = {
-        "prompts": options.split_lists(prompts),
-        "paraphrases": options.split_lists(paraphrases),
-        "model": options.split_lists(model),
-        "lang": options.split_lists(lang),
+        "prompts": options.split_list(prompts),
+        "paraphrases": options.split_list(paraphrases),
+        "model": options.split_list(model),
+        "lang": options.split_list(lang),
         "set": options.parse_settings(settings),
         "times": times,
         "name": name,
@@ -125,7 +122,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
         runs = [source for source in sources if not source.endswith(SUFFIX)]
         numbers = options.turn_numbers(",".join(turns)) if turns else None
-        picked = pick_from_runs(store, runs, numbers, options.split_lists(agents), where)
+        picked = pick_from_runs(store, runs, numbers, options.split_list(agents), where)
         probe = with_options(files, given, picked)
         planned = plan_version(store, probe, caps)
         if probe.prompts and len(planned.columns) == 1:

@@ -261,8 +261,7 @@ def _differences(cell: Cell, run: Run) -> Iterator[str]:
     before, now = (one.setting.config.model_dump(mode="json") for one in (run, cell.new))
     for name, value in before.items():
         if now[name] != value:
-            then, today = (json.dumps(one, ensure_ascii=False) for one in (value, now[name]))
-            yield f"{name}: {then} then, {today} now"
+            yield f"{name}: {json.dumps(value)} then, {json.dumps(now[name])} now"
     yield from (words for words, part in PARTS.items() if part(cell.new) != part(run))
     if (run.parent, run.forked_at) != ((cell.fork.parent.id, cell.fork.turn) if cell.fork else (None, 0)):
         yield "[from]"

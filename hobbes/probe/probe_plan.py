@@ -171,8 +171,7 @@ def _columns(asked: ProbeFile, known: Models) -> Iterator[Column]:
             name = " ".join(filter(None, [variant, lang, *values])) + of
             yield Column(name, variant, lang, model, dict(asked.settings), settings, about=asked.about)
         for variant in asked.paraphrases:
-            name = variant + of
-            yield Column(name, variant, None, model, {}, settings, paraphrase=True, about=asked.about)
+            yield Column(variant + of, variant, None, model, {}, settings, paraphrase=True, about=asked.about)
 
 
 def place(store: Store, situation: Situation, column: Column) -> Place:
