@@ -51,7 +51,7 @@ def test_two_runs_with_one_setting_are_the_same_to_the_last_figure(opened: Store
     assert 0 in differences
 
 
-def test_both_runs_are_described(opened: Store) -> None:
+def test_both_runs_are_described_a_fork_by_its_own_calls(opened: Store, cli: Cli) -> None:
     a = mining(opened, models="policy:guided*2,policy:random*1", name="mixed", prompts="unguided", seed=7)
     b = mining(opened, lang="zh")
     one, other = compare(opened, a, b)["runs"]
@@ -69,10 +69,6 @@ def test_both_runs_are_described(opened: Store) -> None:
         "seed": 7,
     }
     assert (other["run"], other["name"], other["lang"]) == (b.id, None, "zh")
-
-
-def test_of_a_fork_its_own_calls_are_told_as_its_own_tokens_are(opened: Store, cli: Cli) -> None:
-    a = mining(opened)
     cli("fork", a.id, "--turn", "3", "--name", "after")
     rows = rows_under(cli("compare", a.id, "after").stdout, "both runs")
     assert ["own", "calls", "12", "3"] in rows, "3 agents in 4 rounds, and in one"
