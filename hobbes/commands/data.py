@@ -116,11 +116,10 @@ def delete(
     from hobbes.engine.telling import counted
     from hobbes.loop import play_out
     from hobbes.show.terminal import say
-    from hobbes.store.removal import check_it_can_go, remove
+    from hobbes.store.removal import removable, remove
 
     with options.open_home(home, writes=True) as store:
-        stored = store.runs.find(run)
-        check_it_can_go(store, stored)
+        stored = removable(store, run)
         about = f"{stored.label} ({stored.world.name}, {counted(stored.turns, 'turn')}, {stored.status})"
         if not yes:
             options.agree(f"Delete run {about}?", "nothing was deleted", "what is deleted is gone")

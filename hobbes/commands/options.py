@@ -28,9 +28,9 @@ HOME = Path(".hobbes")
 VARIANT = "a variant (see `hobbes prompts list`), or the path of a folder of prompts, with a slash: ./mine"
 
 
-def not_empty(param: typer.CallbackParam, value: str | None) -> str | None:
-    """Return the value of an option; raise UsageError if it is empty."""
-    if value == "":
+def not_empty(param: typer.CallbackParam, value: str | list[str] | None) -> str | list[str] | None:
+    """Return the value of an option, or all its values; raise UsageError if one is empty."""
+    if "" in (value if isinstance(value, list) else [value]):
         raise UsageError(f"{param.opts[0]} is empty; give it a value, or leave it out")
     return value
 
@@ -142,9 +142,10 @@ def given(**options: Any) -> dict[str, Any]:  # noqa: ANN401  as their types say
     return {name: value for name, value in options.items() if value is not None}
 
 
-def split_list(text: str | None) -> list[str]:
-    """Return what an option lists, separated by commas."""
-    return [word.strip() for word in text.split(",") if word.strip()] if text else []
+def split_list(text: str | list[str] | None) -> list[str]:
+    """Return what an option lists, separated by commas, each time that it is given."""
+    whole = ",".join(text) if isinstance(text, list) else text or ""
+    return [word.strip() for word in whole.split(",") if word.strip()]
 
 
 def turn_numbers(text: str) -> list[int]:

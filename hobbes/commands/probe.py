@@ -17,9 +17,8 @@ SUFFIX = ".toml"
 ASK = "ask"
 """The command that `hobbes probe RUN` stands for."""
 
-
-Turns = Annotated[str | None, options.text("turns of the runs, such as 3,7 or 3-5; by default all")]
-Agents = Annotated[str | None, options.text("agents, separated by commas; by default all that act")]
+Turns = Annotated[list[str] | None, options.text("turns of the runs, such as 3,7 or 3-5; by default all")]
+Agents = Annotated[list[str] | None, options.text("agents, separated by commas; by default all that act")]
 Where = Annotated[
     str | None, options.text("only situations in which the recorded decision has this act, such as raid")
 ]
@@ -58,18 +57,18 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     agents: Agents = None,
     where: Where = None,
     prompts: Annotated[
-        str | None, options.text(f"prompts to try, separated by commas: each {options.VARIANT}")
+        list[str] | None, options.text(f"prompts to try, separated by commas: each {options.VARIANT}")
     ] = None,
-    paraphrases: Annotated[str | None, options.text("rewordings to try: prompts, or `shipped`")] = None,
+    paraphrases: Annotated[list[str] | None, options.text("rewordings to try: prompts, or `shipped`")] = None,
     model: Annotated[
-        str | None,
+        list[str] | None,
         options.text(
             "chat models to ask, separated by commas; by default the one that plays the agent",
             "--model",
             "--models",
         ),
     ] = None,
-    lang: Annotated[str | None, options.text("languages to try, separated by commas")] = None,
+    lang: Annotated[list[str] | None, options.text("languages to try, separated by commas")] = None,
     settings: options.Settings = None,
     times: Annotated[
         int | None,
@@ -122,7 +121,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     with options.open_home(home, writes=not dry_run) as store:
         files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
         runs = [source for source in sources if not source.endswith(SUFFIX)]
-        numbers = options.turn_numbers(turns) if turns else None
+        numbers = options.turn_numbers(",".join(turns)) if turns else None
         picked = pick_from_runs(store, runs, numbers, options.split_list(agents), where)
         probe = with_options(files, given, picked)
         planned = plan_version(store, probe, caps)

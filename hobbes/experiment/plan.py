@@ -1,5 +1,6 @@
 """The plan of an experiment: its cells, each an arm played with a seed, checked before the first call."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -240,24 +241,27 @@ def _check_played(store: Store, made: Plan) -> None:
             run = store.runs.find(before.id)
             if different := list(_differences(cell, run)):
                 raise UsageError(
-                    f"the experiment {name!r} was begun with other values of {', '.join(different)} "
+                    f"the experiment {name!r} was begun with other values of {'; '.join(different)} "
                     f"(arm {cell.arm}, seed {cell.seed}); give the changed experiment another name"
                 )
             run.check_versions()
 
 
 PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {
-    "set": lambda one: one.setting.config,
     "agents": lambda one: one.setting.agents,
     "the seed": lambda one: one.setting.seed,
     "model": lambda one: one.models,
     "the models file": lambda one: one.model_settings,
     "prompts": lambda one: replace(one.prompts, variant="", hash=""),
 }
-"""What a run starts with, by the words for it. Of the prompts, their texts count and not their name."""
+"""What a run starts with beside its settings. Of the prompts, their texts count and not their name."""
 
 
 def _differences(cell: Cell, run: Run) -> Iterator[str]:
+    before, now = (one.setting.config.model_dump(mode="json") for one in (run, cell.new))
+    for name, value in before.items():
+        if now[name] != value:
+            yield f"{name}: {json.dumps(value)} then, {json.dumps(now[name])} now"
     yield from (words for words, part in PARTS.items() if part(cell.new) != part(run))
     if (run.parent, run.forked_at) != ((cell.fork.parent.id, cell.fork.turn) if cell.fork else (None, 0)):
         yield "[from]"

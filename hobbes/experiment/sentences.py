@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from hobbes.engine.telling import counted, quoted
-from hobbes.experiment.arm_comparison import Compared, Judged, Tested
-from hobbes.experiment.experiment_file import NULL
+from hobbes.experiment.arm_comparison import Compared, Judged, Sample, Tested
+from hobbes.experiment.experiment_file import NULL, parts_of
 from hobbes.experiment.report import Report
 from hobbes.experiment.statistics import Mean, most_unlike
 
@@ -43,7 +43,7 @@ def cautions(report: Report) -> Iterator[str]:
             "if nothing is changed."
         )
     yield from (
-        f"{quoted(arm)}: this claim is about one wording; `paraphrases` takes several."
+        f"{quoted(arm)}: what is said holds for one wording of its prompt; `paraphrases` plays several."
         for arm in report.about_one
         if not is_same(report, arm)
     )
@@ -86,7 +86,7 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
     if judged.differs and judged.no_larger:
         yield f"smaller than {short(one.difference.margin)}, the smallest that matters"
     if verdict == "cannot tell" and not (judged.differs or judged.all_equal):
-        yield from _why_nobody_can_tell(judged)
+        yield from _why_nobody_can_tell(report, judged)
     if isinstance(one, Compared) and is_same(report, one.arm):
         yield "no turn differs"
     for wordings in judged.wordings:
@@ -100,12 +100,22 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
         yield "the failed calls may be the reason"
 
 
-def _why_nobody_can_tell(judged: Judged) -> Iterator[str]:
+def _why_nobody_can_tell(report: Report, judged: Judged) -> Iterator[str]:
     mean = judged.difference.mean
-    if mean.n < judged.fewest:
+    if undefined := _undefined_in(report, judged.sample):
+        yield f"undefined in {' and '.join(map(quoted, undefined))}"
+    elif mean.n < judged.fewest:
         yield f"the test needs {judged.fewest} pairs or more"
     if (mean.low or 0) * (mean.high or 0) > 0:
         yield "the verdict follows p, which is stricter than the interval"
+
+
+def _undefined_in(report: Report, sample: Sample) -> list[str]:
+    """Return the arms in whose runs, however many, the measure of a comparison has no value."""
+    values: dict[str, list[float | None]] = {}
+    for (name, _), measures in report.values.items():
+        values.setdefault(parts_of(name)[0], []).append(measures.get(("run", sample.measure)))
+    return [arm for arm in sample.arms if arm in values and not any(one is not None for one in values[arm])]
 
 
 def compares(report: Report, one: Tested) -> str:

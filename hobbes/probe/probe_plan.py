@@ -23,7 +23,7 @@ from hobbes.nodes.prompting import approximate_tokens, wordings
 from hobbes.play.fork import ForkOptions, beginning_of_fork, prompts_of_fork, setting_of_fork
 from hobbes.play.models_file import read_models
 from hobbes.play.render import PromptQuestion, TurnStart
-from hobbes.play.start import absolute_variant, check_players
+from hobbes.play.start import check_players
 from hobbes.probe.situations import ProbeFile, Situation, find
 from hobbes.store.experiment_tables import tokens_per_call
 from hobbes.store.home import Store
@@ -49,6 +49,7 @@ class Column:
 
     name: str
     prompts: str | None = None
+    """A variant, or a path as it was given: kept, a relative one names nobody's machine."""
     lang: str | None = None
     model: str | None = None
     settings: dict[str, JsonValue] = field(default_factory=dict)
@@ -56,6 +57,8 @@ class Column:
     """The settings of its model, if a models file has it, by name."""
     paraphrase: bool = False
     """Whether its prompt is to say the same as that of the run in other words."""
+    about: str = field(default="", compare=False)
+    """What people have to know about its answers, such as how many readers gave them."""
 
     @property
     def is_recorded(self) -> bool:
@@ -162,16 +165,13 @@ def _columns(asked: ProbeFile, known: Models) -> Iterator[Column]:
     for model in models:
         settings = {model: known[model]} if model is not None and model in known else {}
         of = f" {model}" if len(asked.model) > 1 else ""
-        yield Column(f"{RECORDED}{of}", model=model, model_settings=settings)
+        yield Column(f"{RECORDED}{of}", model=model, model_settings=settings, about=asked.about)
         for variant, lang in product(prompts, langs):
             values = (f"{key}={json.dumps(value)}" for key, value in asked.settings.items())
             name = " ".join(filter(None, [variant, lang, *values])) + of
-            yield Column(
-                name, variant and absolute_variant(variant), lang, model, dict(asked.settings), settings
-            )
+            yield Column(name, variant, lang, model, dict(asked.settings), settings, about=asked.about)
         for variant in asked.paraphrases:
-            path = absolute_variant(variant)
-            yield Column(variant + of, path, model=model, model_settings=settings, paraphrase=True)
+            yield Column(variant + of, variant, None, model, {}, settings, paraphrase=True, about=asked.about)
 
 
 def place(store: Store, situation: Situation, column: Column) -> Place:

@@ -36,10 +36,10 @@ def sentences(told: ProbeResult) -> Iterator[str]:
         found = [one for one in told.differences if one.column == column.name and one.is_found]
         yield from map(difference_in_words, found)
         if (against := told.against(column)) and not found:
-            why = f"no p (Holm) is below {ALPHA}"
+            why = f" (no p below {ALPHA})"
             if needed := told.answers_needed(column, against):
-                why = f"the test needs {needed} answers or more in each cell (--times {needed})"
-            yield f"{column.name}: no difference from {against} was found: {why}."
+                why = f": the test needs {needed} answers or more in each cell (--times {needed})"
+            yield f"{column.name}: no difference from {against} was found{why}."
     yield from sentences_on_wordings(told)
     players = (one.call.reply.player for cell in told.cells.values() for one in cell.answers)
     if len(told.columns) > 1 and any(map(is_stand_in, players)):

@@ -45,6 +45,8 @@ class ProbeFile(Table):
     lang: list[Text] = Field([])
     settings: dict[str, JsonValue] = Field({}, alias="set")
     times: int | None = Field(None, ge=1, le=MAX_TIMES)
+    about: str = ""
+    """What people have to know about the answers; the report begins with it."""
 
 
 def read_probe_file(path: Path) -> ProbeFile:

@@ -29,7 +29,7 @@ from hobbes.store.prices import usd
 from hobbes.store.probe_tables import KeptAnswer, answers_of, probe_named
 from hobbes.worlds import world_named
 
-PARTS = ("prompts", "lang", "model", "settings", "paraphrase")
+PARTS = ("prompts", "lang", "model", "settings", "paraphrase", "about")
 """What JSON tells of a column."""
 
 
@@ -252,7 +252,7 @@ class ProbeResult:
 
     @cached_property
     def short_names(self) -> dict[str, str]:
-        """The short name of each column: that without the folders of its path, if that tells it apart."""
+        """The short name of each column: that without the folders of its path, unless two would have it."""
         names = [one.column.name for one in self.columns]
         short = {name: re.sub(r"""^[^\s="]*/(?=\S)""", "", name) for name in names}
         having = Counter(short.values())

@@ -80,16 +80,16 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
 
 def _figures(store: Store, run: Run, counted: Mapping[str, Counter[str]]) -> dict[str, Any]:
     """Return the figures of a run that are compared, with what was counted in its turns, most first."""
-    about, outcomes = store.figures.about(run.id), store.figures.counts(run.id, "calls", "outcome")
+    about, spent = store.figures.about(run.id), store.figures.spent(run)
     return {
         **{name: dict(counts.most_common()) for name, counts in counted.items()},
         "scores": about["scores"] or {},
         "tainted": bool(about["tainted"]),
         "failures": about["failures"],
-        "calls": sum(outcomes.values()),
-        "outcomes": outcomes,
+        "calls": spent.calls,
+        "outcomes": store.figures.counts(run.id, "calls", "outcome"),
         "tokens": store.figures.tokens(run),
-        "usd": store.figures.spent(run).usd,
+        "usd": spent.usd,
     }
 
 
@@ -104,6 +104,7 @@ def _description(run: Run, *, tainted: bool) -> Mapping[str, Any]:
         "name": run.name,
         "status": run.status,
         "turns": run.turns,
+        "forked_at": run.forked_at,
         "digest": run.digest,
         "tainted": tainted,
         "models": dict(Counter(run.models.values())),

@@ -397,7 +397,7 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
             "of them, whatever the arm and the seed, so more seeds tell nothing."
         )
     elif arms and all(is_same(report, arm) for arm in arms):
-        yield "Each run is the baseline's with the same seed: what was changed reaches nobody who plays."
+        yield "No run differs from the baseline's of the same seed: what was changed had no effect."
     if judged and not is_one_game and all(one.difference.mean.n < one.fewest for one in judged):
         most = max(one.difference.mean.n for one in judged)
         fewest = min(one.fewest for one in judged)

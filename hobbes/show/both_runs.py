@@ -116,9 +116,10 @@ def facts(comparison: Comparison) -> Iterator[tuple[object, ...]]:
     yield "digest", *(run["digest"][:12] for run in runs)
     yield "tainted", *("yes" if run["tainted"] else "no" for run in runs)
     yield "players", *("\n".join(players_texts(run["models"])) for run in runs)
-    yield "calls", *comparison["calls"]
-    yield "tokens", *map(tokens_text, comparison["tokens"])
-    yield "cost", *map(cost_text, comparison["usd"])
+    own = "own " if any(run["forked_at"] for run in runs) else ""  # a fork did not pay for its parent's
+    yield f"{own}calls", *comparison["calls"]
+    yield f"{own}tokens", *map(tokens_text, comparison["tokens"])
+    yield f"{own}cost", *map(cost_text, comparison["usd"])
 
 
 def settings_by_field(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, list[Any]]]:

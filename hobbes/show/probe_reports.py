@@ -40,7 +40,7 @@ def document(result: ProbeResult, link: Callable[..., str] | None = None) -> Doc
     told = result.with_short_names()
     names = [one.column.name for one in told.columns]
     reworded = {one.column.name for one in told.columns if one.column.paraphrase}
-    sections = [Section("What was found", list(sentences(told)))]
+    sections = [Section("What was found", [*_answerers(told), *sentences(told)])]
     order = by_change(told)
     if diffs := [diff for name in names if name not in reworded for diff in _changed(told, name, order[0])]:
         sections.append(Section("What was changed", diffs=diffs))
@@ -51,6 +51,14 @@ def document(result: ProbeResult, link: Callable[..., str] | None = None) -> Doc
     sections.append(Section("Situations", [OF_TABLE], ("situation", *heads), rows))
     sections.append(Section("Each column", [_costs(one) for one in told.columns]))
     return Document(f"{told.name}, a probe of {told.world.name}", sections)
+
+
+def _answerers(told: ProbeResult) -> Iterator[str]:
+    """Yield who answered, and what people have to know about the answers."""
+    answers = (one for cell in told.cells.values() for one in cell.answers if one.acts is not None)
+    if players := {one.call.reply.player for one in answers}:
+        yield f"Answered by {', '.join(sorted(players))}."
+    yield from dict.fromkeys(one.column.about for one in told.columns if one.column.about)
 
 
 def by_change(told: ProbeResult) -> list[int]:
@@ -200,9 +208,11 @@ def show_answers(  # noqa: PLR0913  which answers, and how
         (one,) = _numbered(told, number, shown, answer)
         more = " ".join(play_on(store, told, number, one).split())
     OUT.print(document_of_answers(told, number, shown, answer))
-    if column is None and (others := [one for one in told.short_names.values() if one != shown]):
+    against = told.against(told.column(shown))
+    others = [short for full, short in told.short_names.items() if full != against and short != shown]
+    if column is None and against and others:
         commands = [store.command("probe", "show", name, number, one) for one in others]
-        say("\n".join([f"This is the column {shown}. The others:", *commands]))
+        say("\n".join([f"Beside {told.short_names[against]} stands {shown}. For the others:", *commands]))
     if more:
         next_step(more)
 

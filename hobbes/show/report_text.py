@@ -235,9 +235,10 @@ def _rules(report: Report) -> Iterator[str]:
     yield (
         "Each run counts as one value, and is compared with the baseline's run of the same seed. Pairs in "
         "which a measure is undefined are left out. A 95% interval is Student's, with Johnson's correction "
-        "for skewness. p is the larger of two: that of a permutation test that flips signs (all flips of up "
-        f"to {MAX_EXACT} pairs, {RANDOM_FLIPS:,} random ones of more), and that at which the interval ends "
-        "at 0. docs/calibration.md says how often both are right."
+        "for skewness. p is the larger of two. One is that of a permutation test, which flips signs (all "
+        f"flips of up to {MAX_EXACT} pairs, {RANDOM_FLIPS:,} random ones of more). The other is the "
+        "interval's: with a confidence of 1 - p, it would just reach 0. docs/calibration.md says how often "
+        "p and the interval are right."
     )
     yield (
         "Holm's method corrects p for all arms and measures that are compared, and separately for the "

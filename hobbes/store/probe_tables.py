@@ -47,6 +47,7 @@ class KeptColumn(TypedDict):
     settings: dict[str, Any]
     model_settings: dict[str, ModelSettings]
     paraphrase: NotRequired[bool]
+    about: NotRequired[str]
 
 
 def _damage(name: object, problem: str) -> DamagedError:

@@ -1,11 +1,12 @@
 """Remove a run from a home: what needs it, and all that the databases of the home have of it."""
 
-from hobbes.errors import UsageError
+from hobbes.errors import MissingError, UsageError
 from hobbes.graphs.database import transaction
 from hobbes.graphs.run import open_checkpoints
 from hobbes.store.copies import tables_of_runs
-from hobbes.store.experiment_tables import cells_of_runs
+from hobbes.store.experiment_tables import cells_of_runs, experiment_names
 from hobbes.store.home import CHECKPOINTS, Store
+from hobbes.store.probe_tables import probe_names
 from hobbes.store.recorded_run import Run
 from hobbes.store.text_index import NAME as INDEX
 
@@ -45,6 +46,19 @@ async def remove(store: Store, run: Run) -> None:
         (store.folder / INDEX).unlink(missing_ok=True)
         store.notes.remove(run.id)
         _remove_rows(store, run)
+
+
+def removable(store: Store, reference: str) -> Run:
+    """Return a run that can be removed. Raise UsageError if something needs it, or for what is no run."""
+    try:
+        run = store.runs.find(reference)
+    except MissingError as error:
+        for kind, names in (("an experiment", experiment_names(store)), ("a probe", probe_names(store))):
+            if reference in names:
+                raise UsageError(f"{reference!r} is {kind}; only runs can be deleted") from error
+        raise
+    check_it_can_go(store, run)
+    return run
 
 
 def check_it_can_go(store: Store, run: Run) -> None:

@@ -127,14 +127,14 @@ def test_a_second_call_plays_only_what_is_missing(small: Store, file: Path) -> N
 def test_changed_settings_need_another_name(small: Store, file: Path) -> None:
     changed = written(file.parent, FILE.replace("immunity = 3", "immunity = 4"))
     with pytest.raises(
-        UsageError, match=r"begun with other values of set \(arm immune, seed 1\); give the .* another name"
+        UsageError, match=r"other values of immunity: 3 then, 4 now \(arm immune, seed 1\); give the .* name"
     ):
         planned(small, changed)
 
 
 @pytest.mark.parametrize(
     ("column", "exchanged", "differs"),
-    [("arm", ("open", "immune"), "set"), ("seed", ("1", "2"), "the seed, model")],
+    [("arm", ("open", "immune"), "immunity: 3 then, 1 now"), ("seed", ("1", "2"), "the seed; model")],
 )
 def test_runs_of_two_cells_that_were_exchanged_are_refused(
     column: str, exchanged: tuple[str, str], differs: str, small: Store, file: Path

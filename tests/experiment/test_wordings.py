@@ -74,7 +74,7 @@ def test_a_report_says_over_which_wordings_a_claim_is_and_which_claim_is_about_o
     with open_store(home) as store:
         play_all(store, worded(tmp_path))
     text = cli("report", "small", "--format", "md").stdout
-    assert "“once”: this claim is about one wording;" not in text  # all its pairs are alike
+    assert "“once”: what is said holds for one wording" not in text  # all its pairs are alike
     assert "; about 3 wordings of advised" in text
     file = tmp_path / "small.toml"
     file.write_text(
@@ -83,7 +83,7 @@ def test_a_report_says_over_which_wordings_a_claim_is_and_which_claim_is_about_o
     shutil.rmtree(home)
     with open_store(home) as store:
         play_all(store, file)
-    assert "“once”: this claim is about one wording;" in " ".join(cli("report", "small").stdout.split())
+    assert "“once”: what is said holds for one wording" in " ".join(cli("report", "small").stdout.split())
 
     raids = next(
         one

@@ -51,7 +51,7 @@ def test_two_runs_with_one_setting_are_the_same_to_the_last_figure(opened: Store
     assert 0 in differences
 
 
-def test_both_runs_are_described(opened: Store) -> None:
+def test_both_runs_are_described_a_fork_by_its_own_calls(opened: Store, cli: Cli) -> None:
     a = mining(opened, models="policy:guided*2,policy:random*1", name="mixed", prompts="unguided", seed=7)
     b = mining(opened, lang="zh")
     one, other = compare(opened, a, b)["runs"]
@@ -60,6 +60,7 @@ def test_both_runs_are_described(opened: Store) -> None:
         "name": "mixed",
         "status": "finished",
         "turns": 4,
+        "forked_at": 0,
         "digest": a.digest,
         "tainted": False,
         "models": {"policy:guided": 2, "policy:random": 1},
@@ -68,6 +69,10 @@ def test_both_runs_are_described(opened: Store) -> None:
         "seed": 7,
     }
     assert (other["run"], other["name"], other["lang"]) == (b.id, None, "zh")
+    cli("fork", a.id, "--turn", "3", "--name", "after")
+    rows = rows_under(cli("compare", a.id, "after").stdout, "both runs")
+    assert ["own", "calls", "12", "3"] in rows, "3 agents in 4 rounds, and in one"
+    assert {row[1] for row in rows if row[0] == "own"} == {"calls", "tokens", "cost"}
 
 
 def test_only_settings_that_differ_are_listed(opened: Store) -> None:

@@ -52,5 +52,6 @@ def test_a_run_stays_as_long_as_something_needs_it(opened: Store, cli: Cli) -> N
     assert str(refused(cli, "delete", "base")).endswith("these need it: fork late, probe why"), "unasked"
     with opened.playing(opened.runs.find("late").id):
         assert "is being played" in str(refused(cli, "delete", "late", "--yes"))
+    assert str(refused(cli, "delete", "why")) == "'why' is a probe; only runs can be deleted"
     cli("delete", "late", "--yes")
     assert str(refused(cli, "delete", "base", "--yes")).endswith("these need it: probe why")
