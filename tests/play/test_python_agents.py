@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 import hobbes
 from hobbes.engine.memory import Memory
 from hobbes.errors import HaltedRunError, UsageError
+from hobbes.nodes.breaker import Breaker
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.nodes.journal import Address, Reply
 from hobbes.nodes.python_player import PythonPlayer, no_past
@@ -39,7 +41,7 @@ from time import sleep
 
 from hobbes.worlds import WORLDS
 
-NEVER, BOTH, BROKEN, UNDER_WAY = Event(), Barrier(2), True, []
+NEVER, ALL, BROKEN, UNDER_WAY = Event(), Barrier(4), True, []
 
 
 def default(view, rng):
@@ -128,7 +130,7 @@ class Unmade:
 
 
 def together(view, rng):
-    BOTH.wait(timeout=60)
+    ALL.wait(timeout=60)
     return {}
 
 
@@ -184,6 +186,15 @@ def narrow(view):
 ROUNDS = 4
 
 
+def line_of(text: str) -> str:
+    """Return how an error says where it was raised: in the only line of the file with this text."""
+    (line,) = (number for number, line in enumerate(FILE.splitlines(), 1) if text in line)
+    return f"(my_agents.py, line {line})"
+
+
+WRONG = re.escape(f"the agent's code raised ValueError: no such plot anywhere {line_of('no such plot')}")
+
+
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -194,11 +205,15 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def last_reply(opened: Store, file: Path) -> Callable[..., Reply]:
-    """Plays two turns of mining with an object of the file, and returns the last reply to an agent."""
+    """Plays a turn of mining with an object of the file, and returns the last reply to an agent."""
 
     def reply(name: str, agents: int = 1) -> Reply:
-        asked = replace(options(f"python:{file}:{name}", rounds=2, taint_share=1.0), agents=agents)
-        return opened.calls.of_turn(played(opened, asked).id, 1)[-1].reply
+        run = begin(
+            opened, replace(options(f"python:{file}:{name}", rounds=1, taint_share=1.0), agents=agents)
+        )
+        with suppress(HaltedRunError):
+            go(opened, run)
+        return opened.calls.of_turn(run.id, 0)[-1].reply
 
     return reply
 
@@ -260,7 +275,9 @@ def test_a_halted_run_asks_only_who_has_not_answered_and_replays_the_turns_befor
     opened: Store, file: Path
 ) -> None:
     run = begin(opened, options(f"python:{file}:Diary*1,python:{file}:Shy*2", on_failure="halt"))
-    with pytest.raises(HaltedRunError, match=r"turn 2, .*: provider-error RuntimeError: too shy"):
+    with pytest.raises(
+        HaltedRunError, match=r"turn 2, .*: provider-error the agent's code raised RuntimeError: too shy"
+    ):
         go(opened, run)
     sys.modules[str(file)].BROKEN = False  # type: ignore[attr-defined]
     ended = go(opened, run)
@@ -321,20 +338,32 @@ def test_an_answer_is_read_like_that_of_a_model(opened: Store, file: Path) -> No
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("wrong", "ValueError: no such plot anywhere"),
-        ("leaves", "SystemExit: enough"),
+        ("wrong", f"ValueError: no such plot anywhere {line_of('no such plot')}"),
+        ("leaves", f"SystemExit: enough {line_of('enough')}"),
         ("a_set", "TypeError: Object of type set is not JSON serializable"),
-        ("Unmade", "OSError: no such model"),
-        ("interrupts", "KeyboardInterrupt"),
-        ("is_closed", "GeneratorExit"),
-        ("Strange", "KeyboardInterrupt"),
+        ("Unmade", f"OSError: no such model {line_of('no such model')}"),
+        ("interrupts", "KeyboardInterrupt "),
+        ("is_closed", "GeneratorExit "),
+        ("Strange", "KeyboardInterrupt "),
     ],
 )
 def test_an_exception_is_a_failed_call_with_its_last_line(
     last_reply: Callable[..., Reply], name: str, error: str
 ) -> None:
     reply = last_reply(name)
-    assert (reply.text, reply.failure, reply.error) == ("", "provider-error", error)
+    assert (reply.text, reply.failure) == ("", "provider-error")
+    assert error in reply.error
+    assert reply.error.startswith("the agent's code raised ") == (name != "a_set")
+
+
+def test_a_run_halts_once_code_fails_for_all_in_their_first_turn_or_ten_times_in_a_row(
+    opened: Store, file: Path
+) -> None:
+    with pytest.raises(HaltedRunError, match=rf"turn 0: .*:wrong failed 1 call in a row; .* {WRONG}; "):
+        played(opened, options(f"python:{file}:wrong*1,policy:guided"))
+    models = f"python:{file}:Diary*1,python:{file}:wrong*2"
+    with pytest.raises(HaltedRunError, match=rf"turn 4: .*:wrong failed 10 calls in a row; .* {WRONG}; "):
+        played(opened, options(models, rounds=9))
 
 
 def test_one_that_takes_too_long_has_failed(last_reply: Callable[..., Reply]) -> None:
@@ -342,12 +371,12 @@ def test_one_that_takes_too_long_has_failed(last_reply: Callable[..., Reply]) ->
     assert (reply.failure, reply.error) == ("timed-out", "no answer within 0.01 seconds")
 
 
-def test_two_agents_are_asked_at_the_same_time(last_reply: Callable[..., Reply]) -> None:
-    assert last_reply("together", agents=2).text == "{}"
+def test_all_agents_are_asked_at_the_same_time(last_reply: Callable[..., Reply]) -> None:
+    assert last_reply("together", agents=4).text == "{}"
 
 
 def test_the_calls_to_one_agent_come_one_after_the_other(file: Path) -> None:
-    player = PythonPlayer(f"{file}:alone", 60, 1, "", no_past)
+    player = PythonPlayer(f"{file}:alone", 60, 1, "", no_past, Breaker("alone"))
 
     async def asked() -> list[Reply]:
         calls = (player.reply(Address(turn, "miner-01"), player.prompt({})) for turn in range(9))
@@ -362,7 +391,7 @@ def test_one_that_never_ends_does_not_keep_the_command_from_ending(
     models = f"python:{file}:never?timeout=0.01"
     assert process("run", "mining", "--agents", "1", "--rounds", "1", "--model", models).wait(60) == 1
     with open_store(home) as store:
-        assert store.runs.find("last").status == "finished"
+        assert store.runs.find("last").status == "halted"
 
 
 def test_a_thread_that_a_player_leaves_behind_does_not_keep_the_command_from_ending(
