@@ -1,7 +1,7 @@
 """When a provider, or a person's own code, is given up: docs/failures.md has the same rules in words."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Literal
 
@@ -119,12 +119,3 @@ class Breaker:
             )
         if sure and (refused or self._in_a_row >= GONE_AFTER):
             self.stop_reason = self.failing
-
-
-def which_is_gone(breakers: Sequence[Breaker]) -> str:
-    """Return which provider is gone at the end of a turn, and why; empty if none is.
-
-    As long as none of them has answered, one whose calls failed is gone.
-    """
-    silent = not any(one.answered for one in breakers)
-    return next(filter(None, (one.stop_reason or (one.failing if silent else "") for one in breakers)), "")

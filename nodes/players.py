@@ -18,7 +18,7 @@ from hobbes.engine.policy import Policies, parameters_of, speak
 from hobbes.engine.record import Drop, JsonObject, canonical
 from hobbes.engine.telling import counted
 from hobbes.engine.world import AnyWorld, Setting
-from hobbes.nodes.breaker import Breaker, which_is_gone
+from hobbes.nodes.breaker import Breaker
 from hobbes.nodes.caps import Meter
 from hobbes.nodes.human import HumanPlayer
 from hobbes.nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, is_program, without_rng
@@ -388,10 +388,15 @@ class RunPlayers:
     def stop_reason(self) -> str:
         """Return which cap is reached or which provider is gone; empty if the turn can be played.
 
-        All calls of the turn have ended.
+        All calls of the turn have ended. As long as no model has answered, one whose calls failed is gone;
+        the same holds for Python players.
         """
-        gone = (which_is_gone([one.breaker for one in kind]) for kind in (self._models, self._programs))
-        return self.meter.stop_reason or next(filter(None, gone), "")
+        reasons = [self.meter.stop_reason]
+        for players in (self._models, self._programs):
+            breakers = [player.breaker for player in players]
+            silent = not any(one.answered for one in breakers)
+            reasons += [one.stop_reason or (one.failing if silent else "") for one in breakers]
+        return next(filter(None, reasons), "")
 
     async def close(self) -> None:
         """Close the connections."""

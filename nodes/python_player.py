@@ -154,34 +154,26 @@ class PythonPlayer:
         began, model = time.monotonic(), PYTHON_MODEL + self._name
         try:
             async with self.breaker.call():
-                text = await self._in_time(address, json.loads(prompt.turn))
+                asking = asyncio.create_task(self._answer(address, json.loads(prompt.turn)))
+                # Nothing can stop a thread: late code goes on, nobody sees it fail, and the next call waits.
+                asking.add_done_callback(lambda late: late.cancelled() or late.exception())
+                ended, _ = await asyncio.wait({asking}, timeout=self._seconds)
+                if not ended:
+                    error = f"no answer within {self._seconds:g} seconds"
+                    raise TryFailedError(error, outcome=Outcome.TIMED_OUT)  # noqa: TRY301  a call fails so
+                text = asking.result()
         except TryFailedError as failure:
             reply = Reply("", model, failure=failure.outcome, error=failure.message)
         else:
             reply = Reply(storable(text), model, tokens_in=0, tokens_out=0)
         return reply._replace(milliseconds=round((time.monotonic() - began) * 1000))
 
-    async def _in_time(self, address: Address, view: JsonObject) -> str:
-        """Return the text of an answer. Raise TryFailedError if there is none in time."""
-        asking = asyncio.create_task(self._answer(address, view))
-        # If it takes too long, it goes on, since nothing can stop a thread. The agent's next call waits.
-        ended, _ = await asyncio.wait({asking}, timeout=self._seconds)
-        late = TryFailedError(f"no answer within {self._seconds:g} seconds", outcome=Outcome.TIMED_OUT)
-        answer = asking.result() if ended else late
-        if isinstance(answer, TryFailedError):
-            raise answer
-        return answer
-
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
         """Return None: a program would answer the same again."""
 
-    async def _answer(self, address: Address, view: JsonObject) -> str | _FailedError:
-        """Return the text of an answer, or the failure: one that comes too late must not be raised."""
+    async def _answer(self, address: Address, view: JsonObject) -> str:
         async with self._free[address.agent]:
-            try:
-                return str(await _in_thread(self._act, address, view, await self._to_replay(address)))
-            except _FailedError as failure:
-                return failure
+            return str(await _in_thread(self._act, address, view, await self._to_replay(address)))
 
     async def _to_replay(self, address: Address) -> Turns:
         """Return the turns that an agent's object is told before it is asked: none if it has seen them."""
@@ -207,7 +199,7 @@ class PythonPlayer:
                 answer = found(view, RngStream(self._seed, address.turn, address.agent, self._rng))
         except BaseException as error:
             place = _place(error, self._name)
-            raise _FailedError(f"the agent's code raised {_last_line(error)}{place}") from error
+            raise _FailedError(f"the agent's code raised an error{place}: {_last_line(error)}") from error
         return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
     def _object(self, kind: type, address: Address, past: Turns) -> Any:  # noqa: ANN401  a person's own class

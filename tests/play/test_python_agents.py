@@ -186,15 +186,6 @@ def narrow(view):
 ROUNDS = 4
 
 
-def line_of(text: str) -> str:
-    """Return how an error says where it was raised: in the only line of the file with this text."""
-    (line,) = (number for number, line in enumerate(FILE.splitlines(), 1) if text in line)
-    return f"(my_agents.py, line {line})"
-
-
-WRONG = re.escape(f"the agent's code raised ValueError: no such plot anywhere {line_of('no such plot')}")
-
-
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -208,9 +199,7 @@ def last_reply(opened: Store, file: Path) -> Callable[..., Reply]:
     """Plays a turn of mining with an object of the file, and returns the last reply to an agent."""
 
     def reply(name: str, agents: int = 1) -> Reply:
-        run = begin(
-            opened, replace(options(f"python:{file}:{name}", rounds=1, taint_share=1.0), agents=agents)
-        )
+        run = begin(opened, replace(options(f"python:{file}:{name}", rounds=1), agents=agents))
         with suppress(HaltedRunError):
             go(opened, run)
         return opened.calls.of_turn(run.id, 0)[-1].reply
@@ -275,9 +264,7 @@ def test_a_halted_run_asks_only_who_has_not_answered_and_replays_the_turns_befor
     opened: Store, file: Path
 ) -> None:
     run = begin(opened, options(f"python:{file}:Diary*1,python:{file}:Shy*2", on_failure="halt"))
-    with pytest.raises(
-        HaltedRunError, match=r"turn 2, .*: provider-error the agent's code raised RuntimeError: too shy"
-    ):
+    with pytest.raises(HaltedRunError, match=r"turn 2, .*: provider-error .*RuntimeError: too shy"):
         go(opened, run)
     sys.modules[str(file)].BROKEN = False  # type: ignore[attr-defined]
     ended = go(opened, run)
@@ -338,13 +325,13 @@ def test_an_answer_is_read_like_that_of_a_model(opened: Store, file: Path) -> No
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("wrong", f"ValueError: no such plot anywhere {line_of('no such plot')}"),
-        ("leaves", f"SystemExit: enough {line_of('enough')}"),
+        ("wrong", "ValueError: no such plot anywhere"),
+        ("leaves", "SystemExit: enough"),
         ("a_set", "TypeError: Object of type set is not JSON serializable"),
-        ("Unmade", f"OSError: no such model {line_of('no such model')}"),
-        ("interrupts", "KeyboardInterrupt "),
-        ("is_closed", "GeneratorExit "),
-        ("Strange", "KeyboardInterrupt "),
+        ("Unmade", "OSError: no such model"),
+        ("interrupts", "KeyboardInterrupt"),
+        ("is_closed", "GeneratorExit"),
+        ("Strange", "KeyboardInterrupt"),
     ],
 )
 def test_an_exception_is_a_failed_call_with_its_last_line(
@@ -352,18 +339,18 @@ def test_an_exception_is_a_failed_call_with_its_last_line(
 ) -> None:
     reply = last_reply(name)
     assert (reply.text, reply.failure) == ("", "provider-error")
-    assert error in reply.error
-    assert reply.error.startswith("the agent's code raised ") == (name != "a_set")
+    assert reply.error.endswith(error)
 
 
-def test_a_run_halts_once_code_fails_for_all_in_their_first_turn_or_ten_times_in_a_row(
+def test_a_run_halts_if_code_fails_in_all_calls_of_the_first_turn_or_ten_times_in_a_row(
     opened: Store, file: Path
 ) -> None:
-    with pytest.raises(HaltedRunError, match=rf"turn 0: .*:wrong failed 1 call in a row; .* {WRONG}; "):
+    line = FILE[: FILE.index("raise ValueError")].count("\n") + 1
+    error = rf"the agent's code raised an error \(my_agents.py, line {line}\): ValueError: no such plot"
+    with pytest.raises(HaltedRunError, match=f"turn 0: .*:wrong failed 1 call in a row; .* {error}"):
         played(opened, options(f"python:{file}:wrong*1,policy:guided"))
-    models = f"python:{file}:Diary*1,python:{file}:wrong*2"
-    with pytest.raises(HaltedRunError, match=rf"turn 4: .*:wrong failed 10 calls in a row; .* {WRONG}; "):
-        played(opened, options(models, rounds=9))
+    with pytest.raises(HaltedRunError, match=f"turn 4: .*:wrong failed 10 calls in a row; .* {error}"):
+        played(opened, options(f"python:{file}:Diary*1,python:{file}:wrong*2", rounds=9))
 
 
 def test_one_that_takes_too_long_has_failed(last_reply: Callable[..., Reply]) -> None:
@@ -470,5 +457,6 @@ def test_the_examples_of_the_page_run(cli: Cli, tmp_path: Path, monkeypatch: pyt
     assert re.search(r"^arm .* python:my_agents.py:Patient$", result.stdout, re.MULTILINE)
     assert cli("experiment", "patience.toml", "--jobs", "2").exit_code == 0
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    done = subprocess.run([sys.executable, "-m", "pytest"], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pytest", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "docs", check=False)
     assert "2 passed" in done.stdout
