@@ -95,15 +95,12 @@ def test_events_that_are_called_so_have_their_turn(opened: Store, reader: hobbes
     assert reader.run().events("capture") == [raid for raid in raids if raid["result"] == "captured"] != raids
 
 
-def test_every_table_is_a_frame(opened: Store, reader: hobbes.Home) -> None:
+def test_every_table_is_a_frame_in_which_json_is_a_value(opened: Store, reader: hobbes.Home) -> None:
     for name in TABLES:
         frame, table = reader.run().table(name), table_of(opened, opened.runs.find("last"), name)
         assert (list(frame.columns), len(frame)) == (list(table.columns), len(list(table.rows)))
         whole = [column for column, kind in table.columns.items() if kind is int]
         assert {str(frame[column].dtype) for column in whole} <= {"Int64"}
-
-
-def test_json_in_a_frame_is_a_value(reader: hobbes.Home) -> None:
     assert reader.run().table("turns")["state"][0]["turn"] == 1
 
 

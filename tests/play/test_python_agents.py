@@ -150,10 +150,6 @@ def interrupts(view, rng):
     raise KeyboardInterrupt
 
 
-def is_closed(view, rng):
-    raise GeneratorExit
-
-
 class Strange:
     def __getattr__(self, name):
         raise KeyboardInterrupt
@@ -330,7 +326,6 @@ def test_an_answer_is_read_like_that_of_a_model(opened: Store, file: Path) -> No
         ("a_set", "TypeError: Object of type set is not JSON serializable"),
         ("Unmade", "OSError: no such model"),
         ("interrupts", "KeyboardInterrupt"),
-        ("is_closed", "GeneratorExit"),
         ("Strange", "KeyboardInterrupt"),
     ],
 )
