@@ -45,7 +45,7 @@ READING_CODES: Mapping[str, str] = {
 FAILURE_CODES: Mapping[str, str] = {
     "read/refused": "the model refused to answer",
     "read/truncated": "the answer was cut off at its greatest length",
-    "read/provider-error": "the provider gave an error instead of an answer",
+    "read/provider-error": "the provider, or the agent's own code, raised an error instead of answering",
     "read/timed-out": "no answer came in time",
 }
 """What the codes of calls without an answer mean: each is `read/` and how the call ended."""

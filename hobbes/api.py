@@ -5,15 +5,19 @@ import operator
 import os
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
+
+from pydantic import ConfigDict, ValidationError, validate_call
 
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
+from hobbes.engine.world import in_one_line
 from hobbes.errors import DamagedError, MissingError, UsageError, needs_extra
 from hobbes.nodes.journal import Prompt
 from hobbes.show.trace import agent_card, full_turn
@@ -36,7 +40,43 @@ Json: TypeAlias = dict[str, Any]
 DTYPES = {str: "object", int: "Int64", float: "float64", bool: "boolean"}
 """The pandas type of each type of column; whole numbers stay whole where some are missing."""
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
+
+def _checked(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Return a function that raises UsageError, with one line, for arguments that this one does not take."""
+    names = signature(function).parameters
+
+    @wraps(function)
+    def take(**_: object) -> None:
+        """Do nothing: pydantic looks at the arguments."""
+
+    take.__annotations__ = {**function.__annotations__, "return": None}  # its type may not be imported yet
+    check = validate_call(config=ConfigDict(strict=True, defer_build=True))(take)
+
+    @wraps(function)
+    def call(*args: _P.args, **options: _P.kwargs) -> _T:
+        try:
+            check(**dict(zip(names, args, strict=False)), **options)
+        except ValidationError as error:
+            near = did_you_mean(next((name for name in options if name not in names), ""), names)
+            raise UsageError(f"{function.__name__}: {in_one_line(error)}{near}") from None
+        return function(*args, **options)
+
+    return call
+
+
+def _with_options_of(other: Callable[_P, object]) -> Callable[[Callable[..., _T]], Callable[_P, _T]]:
+    """Return a decorator for a function that passes its arguments on to another one."""
+
+    def typed(function: Callable[..., _T]) -> Callable[_P, _T]:
+        return wraps(other, assigned=["__annotations__"])(function)
+
+    return typed
+
+
+@_checked
 def open(home: str | os.PathLike[str] | None = None) -> "Home":  # noqa: A001  as in gzip.open
     """Open a home folder for reading: by default `HOBBES_HOME`, or `.hobbes` in the working directory.
 
@@ -46,6 +86,7 @@ def open(home: str | os.PathLike[str] | None = None) -> "Home":  # noqa: A001  a
     return Home(usual_home() if home is None else Path(home))
 
 
+@_checked
 async def aplay(  # noqa: PLR0913  the options of `hobbes run`
     world: str,
     *,
@@ -84,15 +125,16 @@ async def aplay(  # noqa: PLR0913  the options of `hobbes run`
     return open(path).run(begun.id)
 
 
-def play(world: str, **options: Any) -> "Run":  # noqa: ANN401  as `aplay` types them
+@_checked
+@_with_options_of(aplay)
+def play(*args: Any, **options: Any) -> "Run":  # noqa: ANN401  those of `aplay`
     """Play a run as `aplay` does, outside an event loop; in a notebook write `await hobbes.aplay(...)`."""
     from hobbes.loop import play_out  # noqa: PLC0415  slow to import
 
-    try:
+    with suppress(RuntimeError):  # no event loop is running
         asyncio.get_running_loop()
-    except RuntimeError:
-        return play_out(aplay(world, **options))
-    raise UsageError("an event loop is running, as in a notebook: write `await hobbes.aplay(...)`")
+        raise UsageError("an event loop is running, as in a notebook: write `await hobbes.aplay(...)`")
+    return play_out(aplay(*args, **options))
 
 
 @asynccontextmanager
@@ -148,6 +190,7 @@ class Home:
                 warnings.warn(str(error), stacklevel=2)
         return items
 
+    @_checked
     def run(self, reference: str = "last") -> "Run":
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
 
@@ -227,6 +270,7 @@ class Run:
             raise TypeError(f"turn: pass a whole number, such as turn(3), not {number!r}") from None
         return Turn(self, stored_turn(self._store, self._stored, number))
 
+    @_checked
     def events(self, type: str | None = None) -> list[Json]:  # noqa: A002  what events call it
         """Return the events of all turns, or those that are called so, such as `capture`, each with its turn.
 
@@ -256,6 +300,7 @@ class Run:
         with self._store.as_of_now():
             return list(table_of(self._store, played, "calls").rows)
 
+    @_checked
     def table(self, name: str) -> "pd.DataFrame":
         """Return a table of the run as a DataFrame (docs/data.md, Exports). JSON columns hold values.
 
@@ -289,6 +334,7 @@ class Turn:
         """The random draws."""
         self.digest: str = turn.digest
 
+    @_checked
     def agent(self, name: str) -> "AgentTurn":
         """Return all that is known of one agent's turn, or of the observer's (`observer`).
 

@@ -27,12 +27,11 @@ from pydantic import Field, SecretStr
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.engine.record import Drop
+from hobbes.nodes.breaker import Breaker, TryFailedError
 from hobbes.nodes.call_failures import (
     ABOUT_THE_REQUEST,
     CONTEXT_OVERFLOW,
     TRIES,
-    Breaker,
-    TryFailedError,
     failure_of,
     wait,
     with_retries,

@@ -18,6 +18,7 @@ from hobbes.engine.policy import Policies, parameters_of, speak
 from hobbes.engine.record import Drop, JsonObject, canonical
 from hobbes.engine.telling import counted
 from hobbes.engine.world import AnyWorld, Setting
+from hobbes.nodes.breaker import Breaker
 from hobbes.nodes.caps import Meter
 from hobbes.nodes.human import HumanPlayer
 from hobbes.nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, is_program, without_rng
@@ -314,7 +315,7 @@ class RunPlayers:
     models: Models = field(default_factory=dict)
     """The settings of the models that the run took from a models file."""
     answered: Collection[str] = ()
-    """The specs of the models that answered before the run was resumed. They are given up later."""
+    """The specs of the players that answered before the run was resumed. They are given up later."""
     late: Mapping[str, str] = field(default_factory=dict)
     """The calls that people did not answer in time (nodes/human.py)."""
     limiter: RateLimiter = field(default_factory=RateLimiter)
@@ -323,6 +324,7 @@ class RunPlayers:
     """The turns of the run that Python players have not seen (nodes/python_player.py)."""
     _players: dict[str, Player] = field(default_factory=dict, init=False)
     _models: list["ChatPlayer"] = field(default_factory=list, init=False)
+    _programs: list[PythonPlayer] = field(default_factory=list, init=False)
 
     @cached_property
     def _prompts(self) -> PromptSet:
@@ -346,7 +348,11 @@ class RunPlayers:
         if parsed.kind is PlayerKind.HUMAN:
             return HumanPlayer(self.late, schema_of(self.world.action(self.setting)))
         if parsed.kind is PlayerKind.PYTHON:
-            player = PythonPlayer(parsed.name, parsed.timeout, self.setting.seed, parsed.rng, self.past)
+            breaker = Breaker(spec, answered=spec in self.answered, few_at_first=False)
+            player = PythonPlayer(
+                parsed.name, parsed.timeout, self.setting.seed, parsed.rng, self.past, breaker
+            )
+            self._programs.append(player)
             return Metered(player, spec, self.meter)
         return Metered(PolicyPlayer(self.world, parsed, self.setting.seed), spec, self.meter)
 
@@ -382,12 +388,15 @@ class RunPlayers:
     def stop_reason(self) -> str:
         """Return which cap is reached or which provider is gone; empty if the turn can be played.
 
-        All calls of the turn have ended. As long as no model has answered, one whose calls failed is gone.
+        All calls of the turn have ended. As long as no model has answered, one whose calls failed is gone;
+        the same holds for Python players.
         """
-        breakers = [model.breaker for model in self._models]
-        silent = not any(one.answered for one in breakers)
-        gone = (one.stop_reason or (one.failing if silent else "") for one in breakers)
-        return self.meter.stop_reason or next(filter(None, gone), "")
+        reasons = [self.meter.stop_reason]
+        for players in (self._models, self._programs):
+            breakers = [player.breaker for player in players]
+            silent = not any(one.answered for one in breakers)
+            reasons += [one.stop_reason or (one.failing if silent else "") for one in breakers]
+        return next(filter(None, reasons), "")
 
     async def close(self) -> None:
         """Close the connections."""

@@ -15,12 +15,14 @@ from importlib.util import module_from_spec, spec_from_file_location
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from threading import Thread
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.chance import RngStream
 from hobbes.engine.record import Drop, JsonObject, canonical
+from hobbes.nodes.breaker import Breaker, TryFailedError
 from hobbes.nodes.file_content import real_path
 from hobbes.nodes.journal import PYTHON_MODEL, Address, Prompt, Reply
 from hobbes.nodes.secrecy import safe_line, storable
@@ -40,8 +42,8 @@ def no_past(agent: str, turn: int) -> tuple[()]:  # noqa: ARG001  as PastTurns
     return ()
 
 
-class _FailedError(Exception):
-    """A person's own code failed. The message is one line."""
+class _FailedError(TryFailedError):
+    """A person's own code failed."""
 
 
 def load(name: str) -> Callable[..., Any]:
@@ -123,16 +125,19 @@ class PythonPlayer:
 
     Their code runs in threads, so that whatever it raises there, only calls fail. `seconds` is how long an
     answer may take. `seed` and `rng` are those of a function's random draws. `past` has the turns that are
-    replayed to an object that is made later than in the first turn.
+    replayed to an object that is made later than in the first turn. `breaker` stops a run whose code fails.
     """
 
     at_once = False
 
-    def __init__(self, name: str, seconds: float, seed: int, rng: str, past: PastTurns) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917  everything that a player depends on
+        self, name: str, seconds: float, seed: int, rng: str, past: PastTurns, breaker: Breaker
+    ) -> None:
         self._name = name
         self._seconds = seconds
         self._seed, self._rng = seed, rng
         self._past = past
+        self.breaker = breaker
         self._objects: dict[str, tuple[int, Any]] = {}
         """The object of each agent, after the last turn in which it was asked."""
         self._free: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -142,27 +147,33 @@ class PythonPlayer:
         return Prompt("", canonical(view))
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
-        """Return what the object answers to the view. An exception or a time-out is a failed call."""
-        began = time.monotonic()
-        asking = asyncio.create_task(self._answer(address, json.loads(prompt.turn)))
-        # If it takes too long, it goes on, since nothing can stop a thread. The agent's next call waits.
-        ended, _ = await asyncio.wait({asking}, timeout=self._seconds)
-        if ended:
-            reply = asking.result()
+        """Return what the object answers to the view. An exception or a time-out is a failed call.
+
+        Raise HaltedError if the code has failed too often.
+        """
+        began, model = time.monotonic(), PYTHON_MODEL + self._name
+        try:
+            async with self.breaker.call():
+                asking = asyncio.create_task(self._answer(address, json.loads(prompt.turn)))
+                # Nothing can stop a thread: late code goes on, nobody sees it fail, and the next call waits.
+                asking.add_done_callback(lambda late: late.cancelled() or late.exception())
+                ended, _ = await asyncio.wait({asking}, timeout=self._seconds)
+                if not ended:
+                    error = f"no answer within {self._seconds:g} seconds"
+                    raise TryFailedError(error, outcome=Outcome.TIMED_OUT)  # noqa: TRY301  a call fails so
+                text = asking.result()
+        except TryFailedError as failure:
+            reply = Reply("", model, failure=failure.outcome, error=failure.message)
         else:
-            reply = self._failed(Outcome.TIMED_OUT, f"no answer within {self._seconds:g} seconds")
+            reply = Reply(storable(text), model, tokens_in=0, tokens_out=0)
         return reply._replace(milliseconds=round((time.monotonic() - began) * 1000))
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
         """Return None: a program would answer the same again."""
 
-    async def _answer(self, address: Address, view: JsonObject) -> Reply:
+    async def _answer(self, address: Address, view: JsonObject) -> str:
         async with self._free[address.agent]:
-            try:
-                text = await _in_thread(self._act, address, view, await self._to_replay(address))
-            except _FailedError as failure:
-                return self._failed(Outcome.PROVIDER_ERROR, str(failure))
-        return Reply(storable(text), PYTHON_MODEL + self._name, tokens_in=0, tokens_out=0)
+            return str(await _in_thread(self._act, address, view, await self._to_replay(address)))
 
     async def _to_replay(self, address: Address) -> Turns:
         """Return the turns that an agent's object is told before it is asked: none if it has seen them."""
@@ -179,12 +190,16 @@ class PythonPlayer:
         return last >= address.turn
 
     def _act(self, address: Address, view: JsonObject, past: Turns) -> str:
-        """Return what the object or the function answers to a view, as text. It may raise anything."""
+        """Return what the object or the function answers to a view, as text."""
         found = _find(self._name)
-        if isinstance(found, type):
-            answer = self._object(found, address, past).act(view)
-        else:
-            answer = found(view, RngStream(self._seed, address.turn, address.agent, self._rng))
+        try:
+            if isinstance(found, type):
+                answer = self._object(found, address, past).act(view)
+            else:
+                answer = found(view, RngStream(self._seed, address.turn, address.agent, self._rng))
+        except BaseException as error:
+            place = _place(error, self._name)
+            raise _FailedError(f"the agent's code raised an error{place}: {_last_line(error)}") from error
         return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
     def _object(self, kind: type, address: Address, past: Turns) -> Any:  # noqa: ANN401  a person's own class
@@ -199,13 +214,17 @@ class PythonPlayer:
         self._objects[address.agent] = address.turn, there
         return there
 
-    def _failed(self, outcome: Outcome, error: str) -> Reply:
-        return Reply("", PYTHON_MODEL + self._name, failure=outcome, error=error)
-
 
 def _last_line(error: BaseException) -> str:
     """Return the last line of a traceback, such as `ValueError: no such plot`."""
     return safe_line(f"{type(error).__name__}: {error}".removesuffix(": "))
+
+
+def _place(error: BaseException, name: str) -> str:
+    """Return where in the file of a class or function an exception was raised; empty if it was elsewhere."""
+    file = _module(name.rpartition(":")[0]).__file__
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
+    return f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
 
 
 def _begin(function: Callable[..., Any], *arguments: object) -> Future[Any]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import hobbes
 from hobbes.engine.world import OBSERVER
+from hobbes.errors import UsageError
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.trace import agent_card, full_turn
 from hobbes.store.home import Store
@@ -93,15 +95,12 @@ def test_events_that_are_called_so_have_their_turn(opened: Store, reader: hobbes
     assert reader.run().events("capture") == [raid for raid in raids if raid["result"] == "captured"] != raids
 
 
-def test_every_table_is_a_frame(opened: Store, reader: hobbes.Home) -> None:
+def test_every_table_is_a_frame_in_which_json_is_a_value(opened: Store, reader: hobbes.Home) -> None:
     for name in TABLES:
         frame, table = reader.run().table(name), table_of(opened, opened.runs.find("last"), name)
         assert (list(frame.columns), len(frame)) == (list(table.columns), len(list(table.rows)))
         whole = [column for column, kind in table.columns.items() if kind is int]
         assert {str(frame[column].dtype) for column in whole} <= {"Int64"}
-
-
-def test_json_in_a_frame_is_a_value(reader: hobbes.Home) -> None:
     assert reader.run().table("turns")["state"][0]["turn"] == 1
 
 
@@ -190,19 +189,36 @@ def test_a_run_is_played_in_a_loop_of_ones_own(home: Path) -> None:
     played_so = hobbes.aplay("mining", rounds=2, agents=2, model="policy:random", seed=4, home=home)
     run = asyncio.run(played_so)
     assert (run.status, run.turns[-1].number, run.seed) == ("finished", 1, 4)
-    with pytest.raises(hobbes.HobbesError, match="did you mean 'policy:guided'"):
-        hobbes.play("mining", model="guided", home=home)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"model": "guided"}, "did you mean 'policy:guided'"),
+        ({"round": 2}, "play: round: Unexpected keyword argument; did you mean 'rounds'?"),
+        ({"seed": 1.5}, "play: seed: Input should be a valid integer"),
+        ({"settings": ["immunity=2"]}, "play: settings: Input should be a valid dictionary"),
+    ],
+)
+def test_wrong_options_are_told_in_one_line(home: Path, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(UsageError, match=rf"\A.*{re.escape(problem)}.*\Z"):
+        hobbes.play("mining", home=home, **options)
+    assert signature(hobbes.play) == signature(hobbes.aplay)
 
 
 def test_in_a_notebook_play_says_to_await() -> None:
     async def cell() -> None:
         hobbes.play("mining")
 
-    with pytest.raises(hobbes.HobbesError, match=r"await hobbes.aplay"):
+    with pytest.raises(hobbes.HobbesError, match=r"await hobbes.aplay") as refused:
         asyncio.run(cell())
+    assert refused.value.__context__ is None
 
 
-def test_a_turn_that_is_no_whole_number_says_what_to_pass(reader: hobbes.Home) -> None:
+def test_what_has_another_type_says_what_to_pass(reader: hobbes.Home) -> None:
+    for look in (reader.run, reader.run().events, reader.run().table, reader.run().turn(0).agent):
+        with pytest.raises(UsageError, match="Input should be a valid string"):
+            look(3)  # type: ignore[arg-type]
     for wrong in ("3", 1.5, None):
         with pytest.raises(TypeError, match=r"pass a whole number, such as turn\(3\), not"):
             reader.run().turn(wrong)  # type: ignore[arg-type]

@@ -18,11 +18,8 @@ from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.world import make_setting
 from hobbes.nodes import call_failures, chat
+from hobbes.nodes.breaker import GONE_AFTER, REFUSED_AFTER, Breaker, TryFailedError
 from hobbes.nodes.call_failures import (
-    GONE_AFTER,
-    REFUSED_AFTER,
-    Breaker,
-    TryFailedError,
     failure_of,
     retry_after,
     with_retries,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 import hobbes
 from hobbes.engine.memory import Memory
 from hobbes.errors import HaltedRunError, UsageError
+from hobbes.nodes.breaker import Breaker
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.nodes.journal import Address, Reply
 from hobbes.nodes.python_player import PythonPlayer, no_past
@@ -39,7 +41,7 @@ from time import sleep
 
 from hobbes.worlds import WORLDS
 
-NEVER, BOTH, BROKEN, UNDER_WAY = Event(), Barrier(2), True, []
+NEVER, ALL, BROKEN, UNDER_WAY = Event(), Barrier(4), True, []
 
 
 def default(view, rng):
@@ -128,7 +130,7 @@ class Unmade:
 
 
 def together(view, rng):
-    BOTH.wait(timeout=60)
+    ALL.wait(timeout=60)
     return {}
 
 
@@ -146,10 +148,6 @@ def never(view, rng):
 
 def interrupts(view, rng):
     raise KeyboardInterrupt
-
-
-def is_closed(view, rng):
-    raise GeneratorExit
 
 
 class Strange:
@@ -194,11 +192,13 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def last_reply(opened: Store, file: Path) -> Callable[..., Reply]:
-    """Plays two turns of mining with an object of the file, and returns the last reply to an agent."""
+    """Plays a turn of mining with an object of the file, and returns the last reply to an agent."""
 
     def reply(name: str, agents: int = 1) -> Reply:
-        asked = replace(options(f"python:{file}:{name}", rounds=2, taint_share=1.0), agents=agents)
-        return opened.calls.of_turn(played(opened, asked).id, 1)[-1].reply
+        run = begin(opened, replace(options(f"python:{file}:{name}", rounds=1), agents=agents))
+        with suppress(HaltedRunError):
+            go(opened, run)
+        return opened.calls.of_turn(run.id, 0)[-1].reply
 
     return reply
 
@@ -260,7 +260,7 @@ def test_a_halted_run_asks_only_who_has_not_answered_and_replays_the_turns_befor
     opened: Store, file: Path
 ) -> None:
     run = begin(opened, options(f"python:{file}:Diary*1,python:{file}:Shy*2", on_failure="halt"))
-    with pytest.raises(HaltedRunError, match=r"turn 2, .*: provider-error RuntimeError: too shy"):
+    with pytest.raises(HaltedRunError, match=r"turn 2, .*: provider-error .*RuntimeError: too shy"):
         go(opened, run)
     sys.modules[str(file)].BROKEN = False  # type: ignore[attr-defined]
     ended = go(opened, run)
@@ -326,7 +326,6 @@ def test_an_answer_is_read_like_that_of_a_model(opened: Store, file: Path) -> No
         ("a_set", "TypeError: Object of type set is not JSON serializable"),
         ("Unmade", "OSError: no such model"),
         ("interrupts", "KeyboardInterrupt"),
-        ("is_closed", "GeneratorExit"),
         ("Strange", "KeyboardInterrupt"),
     ],
 )
@@ -334,7 +333,19 @@ def test_an_exception_is_a_failed_call_with_its_last_line(
     last_reply: Callable[..., Reply], name: str, error: str
 ) -> None:
     reply = last_reply(name)
-    assert (reply.text, reply.failure, reply.error) == ("", "provider-error", error)
+    assert (reply.text, reply.failure) == ("", "provider-error")
+    assert reply.error.endswith(error)
+
+
+def test_a_run_halts_if_code_fails_in_all_calls_of_the_first_turn_or_ten_times_in_a_row(
+    opened: Store, file: Path
+) -> None:
+    line = FILE[: FILE.index("raise ValueError")].count("\n") + 1
+    error = rf"the agent's code raised an error \(my_agents.py, line {line}\): ValueError: no such plot"
+    with pytest.raises(HaltedRunError, match=f"turn 0: .*:wrong failed 1 call in a row; .* {error}"):
+        played(opened, options(f"python:{file}:wrong*1,policy:guided"))
+    with pytest.raises(HaltedRunError, match=f"turn 4: .*:wrong failed 10 calls in a row; .* {error}"):
+        played(opened, options(f"python:{file}:Diary*1,python:{file}:wrong*2", rounds=9))
 
 
 def test_one_that_takes_too_long_has_failed(last_reply: Callable[..., Reply]) -> None:
@@ -342,12 +353,12 @@ def test_one_that_takes_too_long_has_failed(last_reply: Callable[..., Reply]) ->
     assert (reply.failure, reply.error) == ("timed-out", "no answer within 0.01 seconds")
 
 
-def test_two_agents_are_asked_at_the_same_time(last_reply: Callable[..., Reply]) -> None:
-    assert last_reply("together", agents=2).text == "{}"
+def test_all_agents_are_asked_at_the_same_time(last_reply: Callable[..., Reply]) -> None:
+    assert last_reply("together", agents=4).text == "{}"
 
 
 def test_the_calls_to_one_agent_come_one_after_the_other(file: Path) -> None:
-    player = PythonPlayer(f"{file}:alone", 60, 1, "", no_past)
+    player = PythonPlayer(f"{file}:alone", 60, 1, "", no_past, Breaker("alone"))
 
     async def asked() -> list[Reply]:
         calls = (player.reply(Address(turn, "miner-01"), player.prompt({})) for turn in range(9))
@@ -362,7 +373,7 @@ def test_one_that_never_ends_does_not_keep_the_command_from_ending(
     models = f"python:{file}:never?timeout=0.01"
     assert process("run", "mining", "--agents", "1", "--rounds", "1", "--model", models).wait(60) == 1
     with open_store(home) as store:
-        assert store.runs.find("last").status == "finished"
+        assert store.runs.find("last").status == "halted"
 
 
 def test_a_thread_that_a_player_leaves_behind_does_not_keep_the_command_from_ending(
@@ -441,5 +452,6 @@ def test_the_examples_of_the_page_run(cli: Cli, tmp_path: Path, monkeypatch: pyt
     assert re.search(r"^arm .* python:my_agents.py:Patient$", result.stdout, re.MULTILINE)
     assert cli("experiment", "patience.toml", "--jobs", "2").exit_code == 0
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    done = subprocess.run([sys.executable, "-m", "pytest"], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pytest", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "docs", check=False)
     assert "2 passed" in done.stdout

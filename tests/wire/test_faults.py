@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse
 from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.world import MINING
 from hobbes.errors import HobbesError
-from hobbes.nodes import call_failures, chat
+from hobbes.nodes import breaker, call_failures, chat
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
@@ -162,8 +162,8 @@ def test_each_fault_ends_its_call_as_what_it_was(
         return names[int(address.split("/")[1].removeprefix("miner-")) - 1]
 
     monkeypatch.setattr(faults, "draw_fault", by_agent)
-    monkeypatch.setattr(call_failures, "GONE_AFTER", len(names))
-    monkeypatch.setattr(call_failures, "REFUSED_AFTER", len(names))
+    monkeypatch.setattr(breaker, "GONE_AFTER", len(names))
+    monkeypatch.setattr(breaker, "REFUSED_AFTER", len(names))
     with served({}) as base:
         request = RunOptions("mining", len(names), models=f"{player}:policy/guided", values={"rounds": 1})
         run = played(opened, request)

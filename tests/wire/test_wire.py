@@ -19,7 +19,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
-from hobbes.nodes import call_failures, chat, prompt_set, secrecy
+from hobbes.nodes import breaker, call_failures, chat, prompt_set, secrecy
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings, server_address
@@ -180,7 +180,7 @@ def outcomes(store: Store, answers: list[Response], model: str = "openai:m") -> 
 def test_a_completion_of_any_shape_is_an_outcome_and_no_crash(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(call_failures, "GONE_AFTER", len(BODIES))
+    monkeypatch.setattr(breaker, "GONE_AFTER", len(BODIES))
     answers = [Response(body, media_type="application/json") for body, _ in BODIES]
     ended = outcomes(opened, answers)
     wrong = [(*case, end) for case, end in zip(BODIES, ended, strict=True) if case[1] != end]
