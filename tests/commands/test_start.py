@@ -126,6 +126,7 @@ def test_the_demo_plays_its_run_once_in_its_own_home_which_is_made_anew_if_it_is
         with open_store(home / "demo") as store:
             assert sum(row["name"] == "demo" for row in store.runs.rows()) == 1
     assert not (home / "runs.db").exists()
+    assert f"/demo` lists those in {home / 'demo'}" in str(cli("trace", "demo").exception)
 
 
 @pytest.fixture
