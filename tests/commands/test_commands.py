@@ -237,6 +237,10 @@ WRONG: list[tuple[list[str], str]] = [
     (["prompts", "show", "mining", "nope"], "variants: formal, guided"),
     (["prompts", "render", "mining", "--agent", "nobody"], "miner-01"),
     (["prompts", "render", "mining", "--turn", "9", "--set", "rounds=3"], "turns 0 to 2"),
+    (
+        ["run", "mining", "--set", 'alpha={"plot":5}'],
+        "alpha: its values are: whole number from 0 to 1000 | list of list of whole number from 0 to 1000 |",
+    ),
     (["run", "mining", "--set", "alpha=[[1]]"], "config: alpha: give 10 rows of 10 numbers"),
 ]
 
