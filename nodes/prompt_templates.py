@@ -18,6 +18,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from hobbes.engine.record import Json, compact
 from hobbes.nodes.prompt_set import PromptError
 
+FEW = 3
+"""How many unknown placeholders are named. A prompt with more of them may be one of another world."""
+
 # Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -51,12 +54,16 @@ def check_placeholders(place: str, source: str, known: Collection[str]) -> None:
     try:
         unknown = sorted(placeholders(source) - set(known))
     except TemplateSyntaxError as error:
-        raise PromptError(f"{place}, line {error.lineno}: {_first_line(error)}") from error
+        problem = _first_line(error)
+        end = " (the end of the file)" if problem.startswith("Unexpected end of template") else ""
+        raise PromptError(f"{place}, line {error.lineno}{end}: {problem}") from error
     except RecursionError as error:
         raise PromptError(f"{place}: it is nested too deep; write it with fewer brackets") from error
     if unknown:
+        few, more = unknown[:FEW], len(unknown[FEW:])
+        hint, rest = ("is it a prompt of another world? ", f" and {more} more") if more else ("", "")
         raise PromptError(
-            f"{place}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
+            f"{place}: {hint}unknown placeholder {', '.join(few)}{rest}; known: {' '.join(sorted(known))}"
         )
 
 
