@@ -365,25 +365,21 @@ def in_letters(k: int, alphabet: str) -> str:
     return (in_letters(more - 1, alphabet) if more else "") + alphabet[last]
 
 
-MISFITS = {"missing", "extra_forbidden"}
-"""The types of pydantic's errors for an object with other keys. Those for another type end in _type."""
-
-
-def in_one_line(error: ValidationError, depth: int = 1, schema: JsonObject | None = None) -> str:
+def in_one_line(error: ValidationError, depth: int = 1, model: type[BaseModel] | None = None) -> str:
     """Return pydantic's error as one line for people: each field with all its messages.
 
     A field is named by its path, up to this depth; deeper down pydantic names the members of unions, too.
-    With the JSON schema of all fields, one whose value has another type or keys is told what its values are.
+    With the model, it says of a field whose value has another type or other keys what its values are.
     """
-    whole: Mapping[str, Any] = schema or {"properties": {}}
+    schema: dict[str, Any] = model.model_json_schema() if model else {"properties": {}}
     # A field with several allowed types has one message per type; equal messages are said once.
     problems: dict[str, dict[str, None]] = {}
     for problem in error.errors():
         path = ".".join(str(name) for name in problem["loc"][:depth])
         field = f"{path}: " if path else ""
         message = problem["msg"].removeprefix("Value error, ")
-        if path in whole["properties"] and (problem["type"].endswith("_type") or problem["type"] in MISFITS):
-            message = f"its values are: {values_of(whole['properties'][path], whole.get('$defs', {}))}"
+        if path in schema["properties"] and problem["type"].endswith(("_type", "missing", "_forbidden")):
+            message = f"its values are: {values_of(schema['properties'][path], schema.get('$defs', {}))}"
         problems.setdefault(field, {})[message] = None
     return "; ".join(f"{field}{', or: '.join(messages)}" for field, messages in problems.items())
 
@@ -413,7 +409,5 @@ def make_setting(
         # Validated as JSON text, where strict mode accepts a list for a tuple but no text for a number.
         config = world.config.model_validate_json(json.dumps(values), strict=True)
     except ValidationError as error:
-        raise ValueError(
-            f"{world.name} config: {in_one_line(error, schema=world.config.model_json_schema())}"
-        ) from error
+        raise ValueError(f"{world.name} config: {in_one_line(error, model=world.config)}") from error
     return Setting(config, tuple(sorted(agents)), seed)

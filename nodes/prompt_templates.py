@@ -18,9 +18,6 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from hobbes.engine.record import Json, compact
 from hobbes.nodes.prompt_set import PromptError
 
-FEW = 3
-"""How many unknown placeholders are named. A prompt with more of them may be one of another world."""
-
 # Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -60,10 +57,9 @@ def check_placeholders(place: str, source: str, known: Collection[str]) -> None:
     except RecursionError as error:
         raise PromptError(f"{place}: it is nested too deep; write it with fewer brackets") from error
     if unknown:
-        few, more = unknown[:FEW], len(unknown[FEW:])
-        hint, rest = ("is it a prompt of another world? ", f" and {more} more") if more else ("", "")
+        hint = "is it a prompt of another world? " if unknown[3:] else ""  # few are slips
         raise PromptError(
-            f"{place}: {hint}unknown placeholder {', '.join(few)}{rest}; known: {' '.join(sorted(known))}"
+            f"{place}: {hint}unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
         )
 
 

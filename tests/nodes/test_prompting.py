@@ -199,9 +199,7 @@ def test_an_unknown_placeholder_is_named_and_the_known_are_listed(write: Write) 
     known = message.partition("known: ")[2].split()
     assert known == sorted({*MINING.config.model_fields, "agents", "schema"})
     write("{{ shock }} {{ miss }} {{ threshold }} {{ attack }}")
-    assert (
-        ": is it a prompt of another world? unknown placeholder attack, miss, shock and 1 more;" in error_of()
-    )
+    assert ": is it a prompt of another world? unknown placeholder attack, miss, shock, thres" in error_of()
 
 
 @pytest.mark.parametrize("name", ["view", "range", "seed", "lipsum"])
