@@ -5,12 +5,9 @@ Bounds have only what every server that holds models to schemas obeys (docs/mode
 
 import json
 from collections.abc import Collection, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from hobbes.engine.record import Json, JsonObject
-
-Schema: TypeAlias = Mapping[str, Any]
-"""A JSON schema."""
 
 MAX_NAMED = 30
 """The most names that a schema lists, since it is sent with each call."""
@@ -44,7 +41,7 @@ def by_name(names: Collection[str] | None, value: Json) -> JsonObject:
     return {"type": "object", "additionalProperties": value}
 
 
-def resolved(schema: Schema, definitions: Schema) -> Schema:
+def resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a schema with its reference replaced by what is meant; what stands beside it has precedence."""
     while "$ref" in schema:
         meant = definitions[schema["$ref"].rpartition("/")[2]]
@@ -52,7 +49,7 @@ def resolved(schema: Schema, definitions: Schema) -> Schema:
     return schema
 
 
-def values_of(schema: Schema, definitions: Schema) -> str:  # noqa: PLR0911  one for each kind of schema
+def values_of(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:  # noqa: PLR0911  one a kind
     """Return in words which values a JSON schema allows."""
     match resolved(schema, definitions):
         case {"anyOf": options}:

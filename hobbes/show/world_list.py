@@ -1,7 +1,7 @@
 """`hobbes worlds`: what there is in each world. All of it is read from the world itself."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from hobbes.engine.measures import meaning_of
 from hobbes.engine.policy import parameters_of
-from hobbes.engine.schemas import Schema, resolved, values_of
+from hobbes.engine.schemas import resolved, values_of
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld
 from hobbes.nodes.prompt_set import ROOT
@@ -58,7 +58,7 @@ def of_anybody(measure: str) -> str:
     return f"{name}/AGENT" if of_agent else name
 
 
-def fields_of(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
+def fields_of(schema: Mapping[str, Any], path: str = "") -> Iterator[dict[str, Any]]:
     """Yield the fields of a JSON schema, such as settings; those of an object stand below it."""
     definitions = schema.get("$defs", {})
     for name, field in schema["properties"].items():
