@@ -8,8 +8,10 @@ MOST, LIKE = 3, 0.7
 
 
 def alike(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names that are most like a name, the most like first."""
-    return get_close_matches(name, [*known], MOST, LIKE)
+    """Return the known names that differ from a name in case only, or else those most like it, in order."""
+    names = [*known]
+    but_for_case = [other for other in names if other.casefold() == name.casefold()]
+    return but_for_case or get_close_matches(name, names, MOST, LIKE)
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -1,9 +1,11 @@
-"""JSON schemas with the bounds of a setting, from which a language model cannot run away.
+"""JSON schemas in words, and those with the bounds of a setting, from which a language model cannot run away.
 
-They have only what every server that holds models to schemas obeys (docs/models.md#schemas-of-answers).
+Bounds have only what every server that holds models to schemas obeys (docs/models.md#schemas-of-answers).
 """
 
+import json
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from hobbes.engine.record import Json, JsonObject
 
@@ -37,3 +39,39 @@ def by_name(names: Collection[str] | None, value: Json) -> JsonObject:
     if names is not None and len(names) <= MAX_NAMED:
         return object_of(dict.fromkeys(names, value))
     return {"type": "object", "additionalProperties": value}
+
+
+def resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema with its reference replaced by what is meant; what stands beside it has precedence."""
+    while "$ref" in schema:
+        meant = definitions[schema["$ref"].rpartition("/")[2]]
+        schema = {**meant, **{key: value for key, value in schema.items() if key != "$ref"}}
+    return schema
+
+
+def values_of(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:  # noqa: PLR0911  one a kind
+    """Return in words which values a JSON schema allows."""
+    match resolved(schema, definitions):
+        case {"anyOf": options}:
+            return " | ".join(values_of(option, definitions) for option in options)
+        case {"enum": choices}:
+            return " | ".join(map(str, choices))
+        case {"const": value}:
+            return json.dumps(value)
+        case {"type": "boolean"}:
+            return "true | false"
+        case {"type": "integer" | "number" as kind} as number:
+            least, most = number.get("minimum"), number.get("maximum")
+            words = "whole number" if kind == "integer" else "number"
+            ends = [f" from {least}"] * (least is not None) + [f" to {most}"] * (most is not None)
+            return words + "".join(ends)
+        case {"type": "array"} as array:
+            items = array.get("items") or {"anyOf": array.get("prefixItems", [])}
+            return f"list of {values_of(items, definitions)}"
+        case {"type": "object", "properties": fields}:
+            return "{" + ", ".join(fields) + "}"
+        case {"type": "object", "additionalProperties": Mapping() as values}:
+            return f"{{NAME: {values_of(values, definitions)}}}"
+        case {"type": str(kind)}:
+            return {"string": "text", "object": "{}"}.get(kind, kind)
+    return "JSON"

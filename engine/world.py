@@ -25,7 +25,7 @@ from hobbes.engine.picture import Picture
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import Draw, Drop, Event, Json, JsonObject, Mend
 from hobbes.engine.reflection import Reflection, bounded_reflection
-from hobbes.engine.schemas import object_of
+from hobbes.engine.schemas import object_of, values_of
 from hobbes.engine.telling import Telling
 
 NOT_HASHED = "not hashed"
@@ -365,17 +365,22 @@ def in_letters(k: int, alphabet: str) -> str:
     return (in_letters(more - 1, alphabet) if more else "") + alphabet[last]
 
 
-def in_one_line(error: ValidationError, depth: int = 1) -> str:
+def in_one_line(error: ValidationError, depth: int = 1, model: type[BaseModel] | None = None) -> str:
     """Return pydantic's error as one line for people: each field with all its messages.
 
     A field is named by its path, up to this depth; deeper down pydantic names the members of unions, too.
+    With the model, it says of a field whose value has another type or other keys what its values are.
     """
+    schema: dict[str, Any] = model.model_json_schema() if model else {"properties": {}}
     # A field with several allowed types has one message per type; equal messages are said once.
     problems: dict[str, dict[str, None]] = {}
     for problem in error.errors():
         path = ".".join(str(name) for name in problem["loc"][:depth])
         field = f"{path}: " if path else ""
-        problems.setdefault(field, {})[problem["msg"].removeprefix("Value error, ")] = None
+        message = problem["msg"].removeprefix("Value error, ")
+        if path in schema["properties"] and problem["type"].endswith(("_type", "missing", "_forbidden")):
+            message = f"its values are: {values_of(schema['properties'][path], schema.get('$defs', {}))}"
+        problems.setdefault(field, {})[message] = None
     return "; ".join(f"{field}{', or: '.join(messages)}" for field, messages in problems.items())
 
 
@@ -404,5 +409,5 @@ def make_setting(
         # Validated as JSON text, where strict mode accepts a list for a tuple but no text for a number.
         config = world.config.model_validate_json(json.dumps(values), strict=True)
     except ValidationError as error:
-        raise ValueError(f"{world.name} config: {in_one_line(error)}") from error
+        raise ValueError(f"{world.name} config: {in_one_line(error, model=world.config)}") from error
     return Setting(config, tuple(sorted(agents)), seed)

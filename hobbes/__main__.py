@@ -3,7 +3,9 @@
 import os
 import sys
 import threading
+from importlib.metadata import PackageNotFoundError
 
+from hobbes.errors import INTERRUPTED
 from hobbes.links import missing_links
 
 
@@ -17,7 +19,9 @@ def main() -> None:
         command()
     except KeyboardInterrupt:
         sys.stderr.write("hobbes: stopped\n")
-        _leave(130)
+        _leave(INTERRUPTED)
+    except PackageNotFoundError as error:
+        sys.exit(f"hobbes: {error.name} is not, or not yet wholly, installed; run `pip install -e .` again")
     except SystemExit as end:
         _leave(end.code)
 

@@ -22,7 +22,7 @@ from hobbes.commands import (
 )
 from hobbes.commands.groups import CHANGE, InGroups
 from hobbes.commands.options import ENVIRONMENT
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import INTERRUPTED, HobbesError, UsageError
 
 app = typer.Typer(
     cls=InGroups,
@@ -64,7 +64,10 @@ def main() -> None:
         _prepare_streams()
         _check_arguments()
         try:
-            sys.exit(app(prog_name="hobbes", standalone_mode=False))  # also for `python -m hobbes`
+            code = app(prog_name="hobbes", standalone_mode=False)  # also for `python -m hobbes`
+            if code == INTERRUPTED:  # typer has caught it
+                raise KeyboardInterrupt
+            sys.exit(code)
         finally:
             sys.stdout.flush()
     except typer.TyperException as error:

@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
 
 class HobbesError(Exception):
     """The request is valid, but cannot be carried out: exit code 1."""

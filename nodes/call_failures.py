@@ -7,6 +7,7 @@ seed, since it never reaches a record.
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -53,6 +54,9 @@ ABOUT_THE_REQUEST = frozenset({400, 413, 422})
 
 Before the provider's first answer these may concern every request too, such as a missing billing address.
 """
+
+WEB_PAGE = re.compile(r"(?is)\s*<(?:!doctype )?html\b(?:.*?<title>(.*?)</title>)?")
+"""The beginning of a web page, which a server of another kind sends, with its title if it has one."""
 
 CONTEXT_OVERFLOW = "context overflow"
 """How the message of a prompt that is too long begins."""
@@ -125,7 +129,8 @@ def failure_of(error: openai.OpenAIError | TimeoutError) -> TryFailedError:
     if isinstance(error, openai.APIResponseValidationError):
         return _of_no_completion(error)
     if isinstance(error, openai.APIStatusError):
-        return _of_status(error.status_code, error.response.headers, error.body, f"HTTP {error.status_code}")
+        status = f"HTTP {error.status_code}{ask_for_v1(error.status_code, error.request.url.path)}"
+        return _of_status(error.status_code, error.response.headers, error.body, status)
     if isinstance(error, openai.APIConnectionError):
         if any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)):
             url = error.request.url
@@ -133,6 +138,17 @@ def failure_of(error: openai.OpenAIError | TimeoutError) -> TryFailedError:
             return TryFailedError(f"nothing listens at {place}; {IS_IT_RUNNING}", tries=TRIES)
         return TryFailedError(f"connection lost: {_root_cause(error)}", tries=TRIES)
     return TryFailedError(_root_cause(error))
+
+
+def ask_for_v1(status: int, path: str) -> str:
+    """Return a question for people where a server has nothing at a path, perhaps for want of a /v1."""
+    return " (does the address end in /v1?)" if status == HTTPStatus.NOT_FOUND and "/v1" not in path else ""
+
+
+def _in_short(body: str) -> str:
+    """Return the text of a response; of a web page, its title alone."""
+    page = WEB_PAGE.match(body)
+    return f"a web page: {page[1] or 'it has no title'}" if page else body
 
 
 def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedError:
@@ -143,7 +159,7 @@ def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedErro
     message = f"HTTP {error.status_code}, but not a completion"
     found = error_in(str(error.body))
     if found is None:
-        return TryFailedError(f"{message}: {error.body}", tries=TRIES)
+        return TryFailedError(f"{message}: {_in_short(str(error.body))}", tries=TRIES)
     code = found.get("code")
     # An error without a status comes from a server behind the one that answers: it counts as a server error.
     status = code if type(code) is int else 500
@@ -186,7 +202,7 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
     if "location" in headers and status < 400:  # noqa: PLR2004  HTTP's own
         text = f"redirects to {headers['location']}, which is not asked; write the server's own address"
     names = {code, kind}
-    message = f"{prefix}: {text}"
+    message = f"{prefix}: {_in_short(text)}"
     if names & FILTERED:
         return TryFailedError(message, outcome=Outcome.REFUSED, about="prompt")
     if any(OVERFLOW.search(word) for word in (*names, text)) and status < 500:  # noqa: PLR2004  HTTP's own

@@ -51,12 +51,15 @@ def check_placeholders(place: str, source: str, known: Collection[str]) -> None:
     try:
         unknown = sorted(placeholders(source) - set(known))
     except TemplateSyntaxError as error:
-        raise PromptError(f"{place}, line {error.lineno}: {_first_line(error)}") from error
+        problem = _first_line(error)
+        end = " (the end of the file)" if problem.startswith("Unexpected end of template") else ""
+        raise PromptError(f"{place}, line {error.lineno}{end}: {problem}") from error
     except RecursionError as error:
         raise PromptError(f"{place}: it is nested too deep; write it with fewer brackets") from error
     if unknown:
+        hint = "is it a prompt of another world? " if unknown[3:] else ""  # few are slips
         raise PromptError(
-            f"{place}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
+            f"{place}: {hint}unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
         )
 
 

@@ -122,7 +122,7 @@ def test_what_is_missing_is_a_lookup_error_of_one_line(reader: hobbes.Home) -> N
 
 def test_a_home_is_never_created_or_changed(tmp_path: Path, reader: hobbes.Home) -> None:
     with pytest.raises(
-        hobbes.MissingError, match=r"there are no runs in .*nowhere; `hobbes run mining --home "
+        hobbes.MissingError, match=r"there are no runs in .*nowhere, which does not exist; `hobbes run mi"
     ):
         hobbes.open(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()

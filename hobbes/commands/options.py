@@ -151,13 +151,14 @@ def split_list(text: str | list[str] | None) -> list[str]:
 def turn_numbers(text: str) -> list[int]:
     """Return the turns of a list such as 3,7 or 3-5."""
     numbers: list[int] = []
-    for word in split_list(text):
+    for word in split_list(text) or [""]:
         found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
         if found is None:
             raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
-        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
-    if not numbers:
-        raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            raise UsageError(f"--turns {text!r}: turn {first} is after turn {last}")
+        numbers += range(first, last + 1)
     return numbers
 
 

@@ -179,10 +179,10 @@ def divergence_told(comparison: Comparison) -> str:
 def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
     """Yield the first divergence, or else the first prompts that differ, and the beginning of the diff."""
     yield Text("\n", style="bold").append_text(told_text(divergence_told(comparison), looks))
-    difference = comparison["divergence"] or comparison["prompt"] or {"diff": ""}
-    yield from _beginning(
-        [plain(shortened(line, MAX_LINE_LENGTH)) for line in difference["diff"].splitlines()]
-    )
+    difference = comparison["divergence"] or comparison["prompt"]
+    if difference and difference["turn"] is not None:  # some agent was sent what differs
+        lines = difference["diff"].splitlines()
+        yield from _beginning([plain(shortened(line, MAX_LINE_LENGTH)) for line in lines])
 
 
 def wanted(world: AnyWorld, decision: Mapping[str, Any]) -> list[str]:

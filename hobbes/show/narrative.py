@@ -36,7 +36,7 @@ NOTES: Mapping[str, str] = {
 EVERYBODY = "all"
 """Stands for all agents: as the addressee of a message, and as whose diary is shown."""
 
-NOTHING_DONE = "nothing since its last turn"
+NOTHING_DONE = "nothing was done to it since its last turn"
 """What is said of an agent to which others did nothing."""
 
 MAX_REFUSED = 60

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hobbes.engine.telling import counted
-from hobbes.errors import HaltedRunError, HobbesError
+from hobbes.errors import INTERRUPTED, HaltedRunError, HobbesError
 from hobbes.loop import play_out
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.play.people import open_questions, people_in
@@ -39,9 +39,6 @@ from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.runs import RUNS
-
-INTERRUPTED = 130
-"""The exit code after Ctrl-C."""
 
 
 def play_run(store: Store, run: Run, *, as_json: bool, asks: bool = False, traced: bool = False) -> bool:

@@ -239,7 +239,7 @@ def show_in_words(parts: Mapping[str, Sequence[str]], looks: Looks, *, whole: bo
 
 def _in_short(name: str, texts: Sequence[Text]) -> Iterator[Text]:
     """Yield the beginnings of the first texts of a part of a card, and how many more there are."""
-    most = len(texts) if name == "done to it" else MAX_TEXTS
+    most = len(texts) if name == "before" else MAX_TEXTS
     for text in texts[:most]:
         text.truncate(MORE_CELLS.get(name, MAX_CELLS), overflow="ellipsis")
         yield text
@@ -269,7 +269,7 @@ def _in_words(data: Mapping[str, Any], narrative: Narrative, after: Aftermath) -
             f"{one.author} {'' if one.to else 'to all '}in turn {last}: {quoted(one.text)}"
             for one in knew.heard
         ],
-        "done to it": befell if befell or knew.befell is None else [NOTHING_DONE],
+        "before": befell if befell or knew.befell is None else [NOTHING_DONE],
         "gained": knew.account,
         "meanwhile": [f"{other} thought: {quoted(thought)}" for other, thought in after.thoughts],
         "and then": [f"turn {turn}: {words}" for turn, words in after.turns],

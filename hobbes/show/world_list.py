@@ -2,21 +2,19 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hobbes.engine.measures import meaning_of
 from hobbes.engine.policy import parameters_of
+from hobbes.engine.schemas import resolved, values_of
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld
 from hobbes.nodes.prompt_set import ROOT
 from hobbes.nodes.prompting import languages, variants
 from hobbes.show.terminal import table
-
-Schema: TypeAlias = Mapping[str, Any]
-"""A JSON schema."""
 
 
 def about(world: AnyWorld) -> dict[str, Any]:
@@ -60,11 +58,11 @@ def of_anybody(measure: str) -> str:
     return f"{name}/AGENT" if of_agent else name
 
 
-def fields_of(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
+def fields_of(schema: Mapping[str, Any], path: str = "") -> Iterator[dict[str, Any]]:
     """Yield the fields of a JSON schema, such as settings; those of an object stand below it."""
     definitions = schema.get("$defs", {})
     for name, field in schema["properties"].items():
-        inner = _resolved(field, definitions)
+        inner = resolved(field, definitions)
         yield {
             "name": f"{path}{name}",
             "values": values_of(field, definitions),
@@ -73,42 +71,6 @@ def fields_of(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
         }
         if "properties" in inner:
             yield from fields_of({**inner, "$defs": definitions}, f"{path}{name}.")
-
-
-def _resolved(schema: Schema, definitions: Schema) -> Schema:
-    """Return a schema with its reference replaced by what is meant; what stands beside it has precedence."""
-    while "$ref" in schema:
-        meant = definitions[schema["$ref"].rpartition("/")[2]]
-        schema = {**meant, **{key: value for key, value in schema.items() if key != "$ref"}}
-    return schema
-
-
-def values_of(schema: Schema, definitions: Schema) -> str:  # noqa: PLR0911  one for each kind of schema
-    """Return in words which values a JSON schema allows."""
-    match _resolved(schema, definitions):
-        case {"anyOf": options}:
-            return " | ".join(values_of(option, definitions) for option in options)
-        case {"enum": choices}:
-            return " | ".join(map(str, choices))
-        case {"const": value}:
-            return json.dumps(value)
-        case {"type": "boolean"}:
-            return "true | false"
-        case {"type": "integer" | "number" as kind} as number:
-            least, most = number.get("minimum"), number.get("maximum")
-            words = "whole number" if kind == "integer" else "number"
-            ends = [f" from {least}"] * (least is not None) + [f" to {most}"] * (most is not None)
-            return words + "".join(ends)
-        case {"type": "array"} as array:
-            items = array.get("items") or {"anyOf": array.get("prefixItems", [])}
-            return f"list of {values_of(items, definitions)}"
-        case {"type": "object", "properties": fields}:
-            return "{" + ", ".join(fields) + "}"
-        case {"type": "object", "additionalProperties": Mapping() as values}:
-            return f"{{NAME: {values_of(values, definitions)}}}"
-        case {"type": str(kind)}:
-            return {"string": "text", "object": "{}"}.get(kind, kind)
-    return "JSON"
 
 
 def show_all(worlds: list[dict[str, Any]]) -> RenderableType:

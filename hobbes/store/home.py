@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from hobbes.errors import DamagedError, HobbesError, MissingError, UsageError
+from hobbes.errors import DamagedError, HobbesError, UsageError
 from hobbes.files import check_path
 from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.store.calls import Calls
@@ -24,7 +24,7 @@ from hobbes.store.command_line import command
 from hobbes.store.figures import Figures
 from hobbes.store.notes import NAME as NOTES
 from hobbes.store.notes import Notes
-from hobbes.store.runs import Runs
+from hobbes.store.runs import Runs, no_runs
 from hobbes.store.schema import check_schema, create, for_writing
 from hobbes.store.turns import Turns
 
@@ -218,13 +218,13 @@ def read_store(home: Path) -> Store:
     """
     path = check_path(home, "home") / "runs.db"
     if not path.is_file():
-        raise _no_runs(home)
+        raise no_runs(home)
     # Garbage collection may close it in another thread.
     connection = connect(path, check_same_thread=False)
     try:
         connection.execute("pragma query_only = on")
         if not check_schema(connection, home):
-            raise _no_runs(home)
+            raise no_runs(home)
     except HobbesError:
         connection.close()
         raise
@@ -234,7 +234,3 @@ def read_store(home: Path) -> Store:
             f"cannot read {path}: {error}"
         ) from error
     return Store(home, home, connection)
-
-
-def _no_runs(home: Path) -> MissingError:
-    return MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")

@@ -173,6 +173,8 @@ class Runs:
             raise UsageError(
                 f"the name {excerpt(name, 80)!r} is too long; a name has at most {MAX_NAME} characters"
             )
+        if "/" in name:
+            raise UsageError(f"the name {name!r} has a slash, which the address of its page cannot have")
         if name in RESERVED:
             raise UsageError(f"the name {name!r} is reserved; choose another name")
         if name.endswith(CASSETTE_SUFFIX):
@@ -226,13 +228,22 @@ class Runs:
             names = self._connection.execute(
                 "select name from runs where name is not null union select id from runs"
             )
-            known = ["last", *(name for (name,) in names)]
-            hint = did_you_mean(reference, known, f"`{command(self._home, 'runs')}` lists them")
-            raise MissingError(f"there is no run {reference!r} in {self._home}{hint}")
+            raise self._missing(reference, [name for (name,) in names])
         if len(rows) > 1:
             ids = ", ".join(str(row["id"]) for row in rows)
             raise UsageError(f"{reference!r} matches several runs; write more of the id: {ids}")
         return rows[0]
+
+    def _missing(self, reference: str, names: list[str]) -> MissingError:
+        """Return the error for a run that is not among those with these names and ids."""
+        home, within = self._home, self._home / reference
+        if within in {database.parent for database in home.glob("*/runs.db")}:
+            hint = f"; `{command(within, 'runs')}` lists those in {within}"
+        elif names:
+            hint = did_you_mean(reference, ["last", *names], f"`{command(home, 'runs')}` lists them")
+        else:
+            return no_runs(home)
+        return MissingError(f"there is no run {reference!r} in {home}{hint}")
 
     def _as_run(self, row: Row) -> Run:
         """Return the run of a row. Raise DamagedError if it cannot be read."""
@@ -334,6 +345,12 @@ class Runs:
     def ask(self, run: str, questions: Iterable[PersonQuestion]) -> None:
         """Note that a run waits for people, and what they are asked."""
         self.update(run, status="waiting", question=json.dumps([asdict(one) for one in questions]))
+
+
+def no_runs(home: Path) -> MissingError:
+    """Return the error for a home without runs, which may not exist."""
+    missing = "" if home.exists() else ", which does not exist"
+    return MissingError(f"there are no runs in {home}{missing}; `{command(home, 'run', 'mining')}` plays one")
 
 
 def check_row(row: Row) -> None:

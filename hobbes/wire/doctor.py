@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 
 from hobbes.engine.telling import counted
-from hobbes.nodes.call_failures import IS_IT_RUNNING
+from hobbes.nodes.call_failures import IS_IT_RUNNING, ask_for_v1
 from hobbes.nodes.models import OPENAI, Models, ModelSettings
 from hobbes.nodes.secrecy import BASE_URL, safe_line
 
@@ -102,7 +102,7 @@ def _ask(base: str, key: str, model: str | None = None) -> str:
         hint = f"; {IS_IT_RUNNING}" if isinstance(error, httpx2.ConnectError) else ""
         return f"does not answer: {safe_line(str(error))}{hint}"
     if answer.status_code != httpx2.codes.OK:
-        return f"answers with status {answer.status_code}"
+        return f"answers with status {answer.status_code}{ask_for_v1(answer.status_code, url.path)}"
     try:
         models = sorted({str(listed["id"]) for listed in answer.json()["data"]})
     except (ValueError, KeyError, TypeError):

@@ -128,6 +128,7 @@ def test_the_demo_plays_its_run_once_in_its_own_home_which_is_made_anew_if_it_is
         with open_store(home / "demo") as store:
             assert sum(row["name"] == "demo" for row in store.runs.rows()) == 1
     assert not (home / "runs.db").exists()
+    assert f"/demo` lists those in {home / 'demo'}" in str(cli("trace", "demo").exception)
 
 
 @pytest.fixture
@@ -166,14 +167,22 @@ def test_a_checkout_without_links_says_in_one_line_what_to_do(
     assert len(lines) == 1 or last == "ImportError: ", "only Python shows where it was called"
 
 
-def test_an_interrupt_while_modules_are_imported_is_told_in_one_line(tmp_path: Path) -> None:
-    """The first module that the command needs sends the signal of Ctrl-C, which a shell may have ignored."""
-    (tmp_path / "typer.py").write_text(
+@pytest.mark.parametrize("module", ["typer", "rich"])
+def test_an_interrupt_while_modules_are_imported_is_told_in_one_line(module: str, tmp_path: Path) -> None:
+    """A module that all commands or this one need sends the signal of Ctrl-C, which a shell may ignore."""
+    (tmp_path / f"{module}.py").write_text(
         "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "signal.raise_signal(signal.SIGINT)"
     )
-    done = started("--help", path=tmp_path)
+    done = started("worlds", path=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "hobbes: stopped\n")
+
+
+def test_a_command_that_is_called_while_it_is_installed_says_so_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("from importlib.metadata import version\nversion('tobbes')\n")
+    done = started("worlds", path=tmp_path)
+    told = "hobbes: tobbes is not, or not yet wholly, installed; run `pip install -e .` again\n"
+    assert (done.returncode, done.stderr) == (1, told)
 
 
 @pytest.mark.parametrize(

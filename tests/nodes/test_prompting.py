@@ -179,7 +179,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_accepted(write: Write, tmp_
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("Mine.\n{% if stamina %}\nAll.", "Unexpected end of template"),
+        ("Mine.\n{% if stamina %}\nAll.", "line 3 (the end of the file): Unexpected end of template"),
         ("Mine.\n{{ stamina | nosuch }}", "No filter named 'nosuch'"),
         ("Mine.\n{{ [1, 2] | random }}", "No filter named 'random'"),
         ("Mine.\n{{ }}", "line 2: Expected an expression"),
@@ -198,6 +198,8 @@ def test_an_unknown_placeholder_is_named_and_the_known_are_listed(write: Write) 
     assert message.startswith("prompts/mining/plain/system.en.md: unknown placeholder stamnia; known: ")
     known = message.partition("known: ")[2].split()
     assert known == sorted({*MINING.config.model_fields, "agents", "schema"})
+    write("{{ shock }} {{ miss }} {{ threshold }} {{ attack }}")
+    assert ": is it a prompt of another world? unknown placeholder attack, miss, shock, thres" in error_of()
 
 
 @pytest.mark.parametrize("name", ["view", "range", "seed", "lipsum"])

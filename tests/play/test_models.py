@@ -543,6 +543,7 @@ def test_doctor_asks_for_each_model(cli: Cli, home: Path) -> None:
             alice=table(base, "ALICE_KEY"),
             bob=table(base, model="b"),
             carol=table("http://127.0.0.1:9/v1", "BOB_KEY"),
+            dave=table(base.removesuffix("/v1")),
         )
         told = cli("doctor", "--json", env=KEYS)
         lines = cli("doctor", env=KEYS).stdout.splitlines()
@@ -552,6 +553,7 @@ def test_doctor_asks_for_each_model(cli: Cli, home: Path) -> None:
     assert re.search(r"models \((policy/[\w-]+, ){5}…\), and b is not one of them", found["bob"]["server"])
     assert found["bob"]["key"] == "none is sent"
     assert found["carol"]["server"].startswith("does not answer")
+    assert found["dave"]["server"] == "answers with status 404 (does the address end in /v1?)"
     alice = lines[lines.index("  alice:") + 1 : lines.index("  bob:")]
     assert {name: said for name, _, said in (line.strip().partition(": ") for line in alice)} == found[
         "alice"

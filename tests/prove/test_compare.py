@@ -229,7 +229,7 @@ def test_prompts_that_no_policy_reads_are_told_to_differ(opened: Store, cli: Cli
     told = compare(opened, a, b)
     assert (told["divergence"], told["prompt"]["turn"], told["prompt"]["agent"]) == (None, None, None)
     text = cli("compare", a.id, b.id).stdout
-    assert "the prompts differ, but scripted policies read none: all turns are equal" in text
+    assert text.endswith("\nthe prompts differ, but scripted policies read none: all turns are equal\n")
     assert compare(opened, a, a)["prompt"] is None
 
 

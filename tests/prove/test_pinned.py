@@ -416,7 +416,7 @@ def test_a_file_that_cannot_be_played_is_told_in_one_line(opened: Store, pin: Pi
         ("last --turns 0-4 --name a", "has turns 0 to 3"),
         ("last --turns 7 --name a", "has turns 0 to 3"),
         ("last --turns x --name a", "write turns such as 3,7 or 3-5"),
-        ("last --turns 2-1 --name a", "write turns such as 3,7 or 3-5"),
+        ("last --turns 1,2-1 --name a", "turn 2 is after turn 1"),
         ("last --turns -1 --name a", "write turns such as 3,7 or 3-5"),
         ("last --turns 1,3 --name a", "pin turns that follow each other, such as 1-3"),
         ("last --turns 1 --name a/b", "cannot be part of a file's name"),

@@ -64,7 +64,7 @@ def test_a_card_says_why_what_was_done_what_came_of_it_and_what_changed_in_the_m
     assert told == [
         "said to all: “B began.”",
         'refused rejected: attacks {"AgentZ": 1}: the entry names an unknown agent',
-        "done to it ■AgentB attacked ●AgentA with 2 mils",
+        "before ■AgentB attacked ●AgentA with 2 mils",
         "▲AgentC granted 7 to ●AgentA",
         "meanwhile ■AgentB thought: “It must pay.”",
         "▲AgentC thought: “It must pay.”",
@@ -198,7 +198,7 @@ def test_what_a_unit_knew_is_what_it_saw_and_readers_are_told_the_truth(opened: 
         "did ●unit-a meant to high five ■unit-b, but missed: it came out as an attack. "
     )
     missed = "■unit-b attacked ●unit-a (in truth a missed high five; it was not told)"
-    assert f"done to it {missed}" in in_words(cli, "1", "unit-a")
+    assert f"before {missed}" in in_words(cli, "1", "unit-a")
 
 
 def test_long_texts_are_cut_short_unless_a_card_is_shown_whole(
@@ -328,8 +328,8 @@ def test_a_card_of_a_policy_says_that_it_was_sent_no_prompt(
 
 def test_a_card_says_that_nothing_was_done_to_its_agent(opened: Store, cli: Cli, pages: TestClient) -> None:
     played(opened, RunOptions("mining", 2, models="policy:defend-then-mine", values={"rounds": 2}))
-    assert "done to it nothing since its last turn" in in_words(cli, "1", "miner-01")
-    assert "nothing since its last turn" in pages.get("/last/1/miner-01").text
+    assert "before nothing was done to it since its last turn" in in_words(cli, "1", "miner-01")
+    assert "nothing was done to it since its last turn" in pages.get("/last/1/miner-01").text
 
 
 def test_up_to_ten_plots_are_named() -> None:

@@ -50,8 +50,8 @@ TOLD = {
     "error-in-choice": "HTTP 200, but not a completion: error 502: upstream died",
     "error-200": "HTTP 200, but not a completion: error 502: upstream is down",
     "quota-200": "HTTP 200, but not a completion: error insufficient_quota: no credit",
-    "html-200": "HTTP 200, but not a completion: <!doctype html>",
-    "odd-charset": "HTTP 200, but not a completion: <!doctype html>",
+    "html-200": "HTTP 200, but not a completion: a web page: Bad gateway$",
+    "odd-charset": "HTTP 200, but not a completion: a web page: Bad gateway$",
     "broken-json": 'HTTP 200, but not a completion: {"id"',
     "cut-before-headers": r"connection lost: \w+",
     "cut-in-headers": r"connection lost: \w+",
@@ -59,7 +59,7 @@ TOLD = {
     "no-http": "connection lost: ClientResponseError 400, message=.*SSH-2.0",
     "endless-body": "ResponseTooLongError more than 10000000 bytes",
     "gzip-bomb": "ResponseTooLongError more than 10000000 bytes",
-    "html-502": "HTTP 502: <!doctype html>",
+    "html-502": "HTTP 502: a web page: Bad gateway$",
     "error-500": "HTTP 500: The server had an error",
     "error-503": "HTTP 503: The model is loading",
     "overloaded-529": "HTTP 529: Overloaded",
@@ -192,6 +192,12 @@ def test_a_stalled_call_times_out_and_is_tried_once_more() -> None:
         assert len(log_of(base)) == OUTCOMES["stall"][1]
     assert (reply.failure, reply.tries) == OUTCOMES["stall"]
     assert reply.error == TOLD["stall"]
+
+
+def test_a_server_that_has_nothing_at_an_address_without_v1_is_told_with_a_question() -> None:
+    with served({}) as base, environment(OPENAI_BASE_URL=base.removesuffix("/v1")):
+        (reply,) = asked()
+    assert reply.error.startswith("HTTP 404 (does the address end in /v1?): ")
 
 
 @pytest.mark.parametrize("fault", ["endless-body", "gzip-bomb"])
