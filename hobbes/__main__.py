@@ -3,7 +3,6 @@
 import os
 import sys
 import threading
-from importlib.metadata import PackageNotFoundError
 
 from hobbes.errors import INTERRUPTED
 from hobbes.links import missing_links
@@ -20,8 +19,6 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("hobbes: stopped\n")
         _leave(INTERRUPTED)
-    except PackageNotFoundError as error:
-        sys.exit(f"hobbes: {error.name} is not, or not yet wholly, installed; run `pip install -e .` again")
     except SystemExit as end:
         _leave(end.code)
 

@@ -42,10 +42,6 @@ def no_past(agent: str, turn: int) -> tuple[()]:  # noqa: ARG001  as PastTurns
     return ()
 
 
-class _FailedError(TryFailedError):
-    """A person's own code failed."""
-
-
 def load(name: str) -> Callable[..., Any]:
     """Return the class or function of a name: FILE.py:NAME or MODULE:NAME, seen from the working directory.
 
@@ -53,27 +49,27 @@ def load(name: str) -> Callable[..., Any]:
     """
     try:
         return _begin(_find, name).result()  # type: ignore[no-any-return]
-    except _FailedError as failure:
+    except TryFailedError as failure:
         raise ValueError(str(failure)) from failure
 
 
 def _find(name: str) -> Callable[..., Any]:
-    """Return the class or function of a name. Raise _FailedError."""
+    """Return the class or function of a name. Raise TryFailedError."""
     source, _, wanted = name.rpartition(":")
     try:
         module = _module(source)
     except BaseException as error:
-        raise _FailedError(f"{source} cannot be imported: {_last_line(error)}") from error
+        raise TryFailedError(f"{source} cannot be imported: {_last_line(error)}") from error
     if not hasattr(module, wanted):
-        raise _FailedError(f"{source} has no {wanted}")
+        raise TryFailedError(f"{source} has no {wanted}")
     found = getattr(module, wanted)
     act = getattr(found, "act", None) if isinstance(found, type) else None
     if not (_takes(found) if callable(act) else _takes(found, "view", "rng")):
-        raise _FailedError(
+        raise TryFailedError(
             f"{name} is neither a class with act(view), made without arguments, nor a function of (view, rng)"
         )
     if iscoroutinefunction(act or found):
-        raise _FailedError(f"{name} is async; await what it needs by asyncio.run in a plain function")
+        raise TryFailedError(f"{name} is async; await what it needs by asyncio.run in a plain function")
     return found  # type: ignore[no-any-return]
 
 
@@ -199,7 +195,7 @@ class PythonPlayer:
                 answer = found(view, RngStream(self._seed, address.turn, address.agent, self._rng))
         except BaseException as error:
             place = _place(error, self._name)
-            raise _FailedError(f"the agent's code raised an error{place}: {_last_line(error)}") from error
+            raise TryFailedError(f"the agent's code raised an error{place}: {_last_line(error)}") from error
         return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
     def _object(self, kind: type, address: Address, past: Turns) -> Any:  # noqa: ANN401  a person's own class
@@ -230,7 +226,7 @@ def _place(error: BaseException, name: str) -> str:
 def _begin(function: Callable[..., Any], *arguments: object) -> Future[Any]:
     """Call a person's own function in a thread, which does not keep this process from ending.
 
-    Whatever it raises, the future raises _FailedError. Ctrl-C interrupts the main thread alone, so a
+    Whatever it raises, the future raises TryFailedError. Ctrl-C interrupts the main thread alone, so a
     KeyboardInterrupt of this one is the function's own.
     """
     future: Future[Any] = Future()
@@ -239,10 +235,9 @@ def _begin(function: Callable[..., Any], *arguments: object) -> Future[Any]:
     def call() -> None:
         try:
             future.set_result(function(*arguments))
-        except _FailedError as failure:
-            future.set_exception(failure)
         except BaseException as error:  # noqa: BLE001  raised where it is waited for
-            future.set_exception(_FailedError(_last_line(error)))
+            told = isinstance(error, TryFailedError)
+            future.set_exception(error if told else TryFailedError(_last_line(error)))
 
     Thread(target=call, daemon=True).start()
     return future

@@ -25,7 +25,7 @@ from typer.testing import CliRunner, Result
 
 from hobbes.cli import app
 from hobbes.experiment import worker_processes
-from hobbes.nodes import call_failures
+from hobbes.nodes import call_failures, prompt_set
 from hobbes.show.terminal import ERR, OUT
 from hobbes.show.web.server import site
 from hobbes.store import home as home_module
@@ -168,6 +168,13 @@ def waits() -> Iterator[list[float]]:
     before = call_failures.wait.set(no_wait)
     yield waited
     call_failures.wait.reset(before)
+
+
+@pytest.fixture
+def prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the prompts, which is used in place of the checkout's."""
+    monkeypatch.setattr(prompt_set, "ROOT", shutil.copytree(prompt_set.ROOT, tmp_path / "prompts"))
+    return prompt_set.ROOT
 
 
 @pytest.fixture

@@ -19,6 +19,13 @@ from hobbes.store.recorded_run import Run
 SMALL = RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4})
 
 
+def edit(file: Path, old: str, new: str) -> None:
+    """Replace what a file has."""
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
 def mining(store: Store, **asked: Any) -> Run:
     return played(store, replace(SMALL, **asked)) if asked else played_once(store, SMALL)
 

@@ -178,13 +178,6 @@ def test_an_interrupt_while_modules_are_imported_is_told_in_one_line(module: str
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "hobbes: stopped\n")
 
 
-def test_a_command_that_is_called_while_it_is_installed_says_so_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text("from importlib.metadata import version\nversion('tobbes')\n")
-    done = started("worlds", path=tmp_path)
-    told = "hobbes: tobbes is not, or not yet wholly, installed; run `pip install -e .` again\n"
-    assert (done.returncode, done.stderr) == (1, told)
-
-
 @pytest.mark.parametrize(
     ("code", "may"),
     [

@@ -11,20 +11,7 @@ from hobbes.nodes.prompting import load_prompts
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS
 from tests.conftest import Cli
-from tests.small_runs import mining
-
-
-@pytest.fixture
-def prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The prompts of a checkout of its own."""
-    monkeypatch.setattr(prompt_set, "ROOT", shutil.copytree(prompt_set.ROOT, tmp_path / "prompts"))
-    return prompt_set.ROOT
-
-
-def edit(file: Path, old: str, new: str) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new), encoding="utf-8")
+from tests.small_runs import edit, mining
 
 
 def test_every_run_records_the_content_of_its_variant(opened: Store, prompts: Path) -> None:

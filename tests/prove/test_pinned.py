@@ -27,7 +27,7 @@ from hobbes.worlds import WORLDS
 from tests.conftest import Cli
 from tests.play.test_observer import game, granting_all, to_the_end
 from tests.play.test_second_question import BROKEN, FIRST, SECOND, answering, by_attempt
-from tests.small_runs import go, mining, played
+from tests.small_runs import edit, go, mining, played
 
 pytest_plugins = ["pytester"]
 
@@ -88,19 +88,6 @@ def pin(cli: Cli, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) ->
     """A folder for a pinned test; its sessions of pytest need none of the plugins that are installed."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return Pinned(cli, pytester)
-
-
-@pytest.fixture
-def prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the prompts, which is used in place of the checkout's."""
-    monkeypatch.setattr(prompt_set, "ROOT", shutil.copytree(prompt_set.ROOT, tmp_path / "prompts"))
-    return tmp_path / "prompts"
-
-
-def edit(file: Path, old: str, new: str) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def asked(options: RunOptions, store: Store) -> Run:
