@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -54,15 +53,15 @@ def unpack_recorded(home: Path) -> None:
         unfinished.write_bytes(gzip.decompress(RECORDED.read_bytes()))
         unfinished.replace(database)
     except OSError as error:
-        told = f"cannot unpack the recorded runs into {home}: {error.strerror}; choose another --home"
-        raise UsageError(told) from error
+        problem = f"cannot unpack the recorded runs into {home}: {error.strerror}"
+        raise UsageError(f"{problem}; choose another folder with --home") from error
 
 
 def _has_runs(home: Path) -> bool:
     try:
         with closing(read_store(home)) as store:
             return bool(store.runs.rows())
-    except (MissingError, DamagedError, sqlite3.DatabaseError):
+    except (MissingError, DamagedError):
         return False
 
 
