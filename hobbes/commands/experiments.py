@@ -11,7 +11,7 @@ import typer
 from hobbes.commands import options
 from hobbes.commands.groups import CHANGE, PLAY
 from hobbes.commands.play import MaxCalls, MaxTokens, MaxUsd
-from hobbes.errors import HobbesError, UsageError, needs_extra
+from hobbes.errors import INTERRUPTED, HobbesError, UsageError, needs_extra
 
 if TYPE_CHECKING:
     from hobbes.experiment.cost_estimate import Estimate
@@ -110,7 +110,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _play(store, made, content, ways, play)
         except KeyboardInterrupt:
             remark(f"stopped; `{store.command('experiment', file)}` goes on from here")
-            sys.exit(130)
+            sys.exit(INTERRUPTED)
         tainted = tainted_cells(store, made)
         if as_json:
             told = {"experiment": asked.name, "runs": len(made.cells), "played": len(cells)}

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from hobbes.commands import options
 from hobbes.commands.play import MaxCalls, MaxTokens, MaxUsd
-from hobbes.errors import UsageError
+from hobbes.errors import INTERRUPTED, UsageError
 
 SUFFIX = ".toml"
 """How the name of a file of situations ends, and that of no run."""
@@ -146,7 +146,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
                     play_out(asker.ask_all(on_answer))
             except KeyboardInterrupt:
                 remark("stopped; the same command goes on with the probe")
-                sys.exit(130)
+                sys.exit(INTERRUPTED)
         if not show_probe(store, planned.name, as_json=as_json).has_decisions:
             sys.exit(1)
 

@@ -49,7 +49,7 @@ class Column:
 
     name: str
     prompts: str | None = None
-    """A variant, or a path as it was given: kept, a relative one names nobody's machine."""
+    """A variant, or a path as it was given: a probe may be handed on, so no path of this machine is kept."""
     lang: str | None = None
     model: str | None = None
     settings: dict[str, JsonValue] = field(default_factory=dict)

@@ -242,7 +242,7 @@ class ProbeResult:
         return int(situation)
 
     def column(self, name: str) -> Column:
-        """Return the column with a name or a short one. Raise MissingError, with these, if there is none."""
+        """Return the column with this name or short name. Raise MissingError, which lists the short names."""
         columns = {result.column.name: result.column for result in self.columns}
         columns |= {short: columns[full] for full, short in self.short_names.items()}
         if name not in columns:

@@ -41,7 +41,7 @@ PLAYED = "demo"
 
 
 def unpack_recorded(home: Path) -> None:
-    """Write the recorded runs into a home of their own, unless it has runs; one that is damaged has none."""
+    """Write the recorded runs into a home of their own, unless it can be read and has runs."""
     if _has_runs(home):
         return
     database = home / "runs.db"
