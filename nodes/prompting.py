@@ -7,6 +7,7 @@ docs/prompts.md describes both for people who edit prompts.
 """
 
 import json
+import math
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -309,15 +310,12 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
 def approximate_tokens(text: str) -> int:
     """Return an estimate of the tokens of one message; only the provider knows the true number.
 
-    langchain-core counts four characters per token, which is right for English. Chinese has about one
-    character per token, so the mean of the text is passed instead. JSON of numbers is denser than either: a
-    view may take up to twice the estimate.
+    It takes four characters of English per token, and about one of Chinese. The role of the message and what
+    stands around it take four more. JSON of numbers is denser than either: a view may take up to twice the
+    estimate.
     """
-    from langchain_core.messages.utils import count_tokens_approximately  # noqa: PLC0415  slow to import
-
     wide = 0 if text.isascii() else sum(east_asian_width(character) in "WF" for character in text)
-    tokens = wide + (len(text) - wide) / 4
-    return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)
+    return 4 + wide + math.ceil((len(text) - wide) / 4)
 
 
 def _check_known(kind: str, place: str, name: str, names: Collection[str]) -> None:

@@ -80,10 +80,8 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.experiment.cost_estimate import estimate
     from hobbes.experiment.experiment_file import read_experiment_file
     from hobbes.experiment.frozen import frozen_plan
-    from hobbes.experiment.games import Ways, check_can_be_played, missing, tainted_cells
     from hobbes.experiment.origins import with_bases
-    from hobbes.experiment.plan import plan
-    from hobbes.experiment.sentences import tainted_of
+    from hobbes.experiment.plan import missing, plan, tainted_cells
     from hobbes.nodes.caps import Caps
     from hobbes.show.terminal import next_step, print_json, remark, say
 
@@ -94,7 +92,6 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         for line in asked.origin.left_out if asked.origin else ():
             remark(f"left out: {line}")
         made = plan(store, file, asked, caps)
-        play = _where(on)
         cells = missing(store, made)
         cost = estimate(store, cells)
         if dry_run:
@@ -102,6 +99,10 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
             show_plan(made, cost, as_json=as_json)
             return
+        from hobbes.experiment.games import Ways, check_can_be_played
+        from hobbes.experiment.sentences import tainted_of
+
+        play = _where(on)
         check_can_be_played(cells)
         if cost.may_cost and not yes:
             ask_whether_to_play(cost)
@@ -127,7 +128,8 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
 
 def _play(store: "Store", made: "Plan", content: dict[str, Any], ways: "Ways", play: "Play") -> None:
-    from hobbes.experiment.games import missing, play_experiment
+    from hobbes.experiment.games import play_experiment
+    from hobbes.experiment.plan import missing
     from hobbes.show.progress import show_experiment_progress
 
     with show_experiment_progress(len(made.cells), len(missing(store, made))) as watch:
@@ -154,8 +156,8 @@ def tournament(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.engine.telling import counted
     from hobbes.experiment.cost_estimate import estimate
     from hobbes.experiment.experiment_file import parse
-    from hobbes.experiment.games import Ways, missing, play_here
-    from hobbes.experiment.plan import plan
+    from hobbes.experiment.games import Ways, play_here
+    from hobbes.experiment.plan import missing, plan
     from hobbes.experiment.report import report
     from hobbes.experiment.statistics import check_installed, to_json
     from hobbes.experiment.tournament import tournament_file

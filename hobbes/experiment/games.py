@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from hobbes.errors import HaltedRunError
 from hobbes.experiment.frozen import freeze
-from hobbes.experiment.plan import Cell, Plan
+from hobbes.experiment.plan import Cell, Plan, missing
 from hobbes.experiment.worker_processes import in_processes
 from hobbes.graphs.database import transaction
 from hobbes.loop import play_out
@@ -49,24 +49,10 @@ Play: TypeAlias = Callable[[Store, Sequence[Cell], Budget, Ways, Progress], None
 """Plays cells: `play_here` on this machine, hobbes/experiment/cluster.py beyond it."""
 
 
-def missing(store: Store, made: Plan) -> list[Cell]:
-    """Return the cells whose runs have not been played to their end."""
-    begun = cells_of(store, made.file.name)
-    ended = {place for place, cell in begun.items() if cell.finished}
-    return [cell for cell in made.cells if (cell.arm, cell.seed) not in ended]
-
-
 def check_can_be_played(cells: Sequence[Cell]) -> None:
     """Raise UsageError if a player of these cells cannot be asked."""
     for new in {cell.arm: cell.new for cell in cells}.values():
         check_players_can_be_asked(specs_of(new))
-
-
-def tainted_cells(store: Store, made: Plan) -> int:
-    """Return how many of the cells that have been played are tainted."""
-    begun = cells_of(store, made.file.name)
-    planned = (begun.get((cell.arm, cell.seed)) for cell in made.cells)
-    return sum(cell.tainted for cell in planned if cell and cell.finished)
 
 
 def play_here(store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, progress: Progress) -> None:

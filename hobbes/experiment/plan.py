@@ -71,6 +71,20 @@ def plan(store: Store, path: Path, file: ExperimentFile, caps: Caps = NO_CAPS) -
     return made
 
 
+def missing(store: Store, made: Plan) -> list[Cell]:
+    """Return the cells whose runs have not been played to their end."""
+    begun = cells_of(store, made.file.name)
+    ended = {place for place, cell in begun.items() if cell.finished}
+    return [cell for cell in made.cells if (cell.arm, cell.seed) not in ended]
+
+
+def tainted_cells(store: Store, made: Plan) -> int:
+    """Return how many of the cells that have been played are tainted."""
+    begun = cells_of(store, made.file.name)
+    planned = (begun.get((cell.arm, cell.seed)) for cell in made.cells)
+    return sum(cell.tainted for cell in planned if cell and cell.finished)
+
+
 def _plan(store: Store, file: ExperimentFile, caps: Caps) -> Plan:
     if file.origin:
         cells = _forks(store, file, caps)

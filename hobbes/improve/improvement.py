@@ -16,8 +16,8 @@ from hobbes.experiment.arms import Options
 from hobbes.experiment.cost_estimate import Estimate, estimate
 from hobbes.experiment.experiment_file import NULL, ExperimentFile, parse
 from hobbes.experiment.file_values import Name, Seeds, Text
-from hobbes.experiment.games import missing, play_experiment
-from hobbes.experiment.plan import plan
+from hobbes.experiment.games import play_experiment
+from hobbes.experiment.plan import missing, plan
 from hobbes.experiment.report import Report, report
 from hobbes.experiment.statistics import ALPHA, fewest_pairs
 from hobbes.files import read_toml

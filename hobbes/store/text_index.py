@@ -20,7 +20,6 @@ from hobbes.engine.world import in_one_line
 from hobbes.errors import HobbesError
 from hobbes.graphs.database import connect, named_rows
 from hobbes.store.home import DAMAGE, Store, may_be_damage
-from hobbes.store.schema import for_writing
 
 NAME = "search.db"
 """The name of the file."""
@@ -44,6 +43,15 @@ union all select 'memory', run, turn, agent, '', '', field.value, false
 
 A reasoning repeats its answer if it stands there word for word.
 """
+
+TABLES = (
+    "table texts (id integer primary key, hash text unique, text text)",
+    "virtual table texts_fts using fts5(text, content=texts, tokenize='unicode61 remove_diacritics 2')",
+    """table places (text, kind, run, turn, agent, "to", source, repeats,
+       primary key (text, kind, run, turn, agent))""",
+    "table indexed (row integer primary key, run, turn)",
+)
+"""The tables of an index. No trigger fills `texts_fts`: FTS5 would then write to the file after each text."""
 
 WITHOUT_TURNS = """runs.runs where status = 'finished' and turns > 0
   and not exists (select 1 from runs.turns as played where played.run = runs.id)"""
@@ -163,14 +171,8 @@ def _create(connection: sqlite3.Connection) -> None:
     with connection:
         connection.execute("begin immediate")  # others wait here
         if not connection.execute("select 1 from sqlite_master where name = 'texts'").fetchone():
-            db = for_writing(connection)
-            db.table("texts").create({"id": int, "hash": str, "text": str}, pk="id")
-            db.table("texts").create_index(["hash"], unique=True)
-            # Without triggers: with them, FTS5 writes to the file after each text.
-            db.table("texts").enable_fts(["text"], tokenize="unicode61 remove_diacritics 2")
-            place = {"text": int, "kind": str, "run": str, "turn": int, "agent": str}
-            db.table("places").create({**place, "to": str, "source": str, "repeats": bool}, pk=tuple(place))
-            db.table("indexed").create({"row": int, "run": str, "turn": int}, pk="row")
+            for table in TABLES:
+                connection.execute(f"create {table}")
 
 
 def _add_turns(connection: sqlite3.Connection) -> bool:

@@ -42,6 +42,7 @@ SLOW = {
 """Packages that take long to import, or import others that do."""
 
 READING = {"hobbes.engine", "hobbes.nodes", "pydantic", "rich"}
+PLANNING = {"hobbes.experiment.report", "hobbes.nodes.players", "jinja2", "numpy"}
 PLAYING = {"aiosqlite", "hobbes.nodes.players", "jinja2", "langchain_core", "langgraph"}
 
 COMMANDS = """\
@@ -56,6 +57,9 @@ from starlette.testclient import TestClient
 with TestClient(site(Path("home"), "127.0.0.1"), base_url="{LOCAL}") as visitor:
     assert visitor.get("/").status_code == 200
 """
+
+
+DRY_RUN = f"experiment {ROOT / 'experiments/published/talk.toml'} --dry-run"
 
 
 def started(*arguments: str, path: Path) -> "subprocess.CompletedProcess[str]":
@@ -184,16 +188,19 @@ def test_an_interrupt_while_modules_are_imported_is_told_in_one_line(module: str
         (COMMANDS.format(["--help"]), set()),
         (COMMANDS.format(["runs", "trace last", "trace last 0 miner-01", "search gold", "notes"]), READING),
         (COMMANDS.format(["verify last"]), {*READING, "jinja2"}),
+        (
+            COMMANDS.format(["prompts render mining", DRY_RUN]),
+            {*READING, *PLANNING},
+        ),
         (FIRST_PAGE, {*READING, "hobbes.nodes.players", "jinja2", "starlette"}),
         (COMMANDS.format(["run mining --rounds 1 --agents 2"]), {*READING, *PLAYING}),
     ],
-    ids=["help", "readers", "verify", "first page", "run"],
+    ids=["help", "readers", "verify", "prompts and plans", "first page", "run"],
 )
 def test_a_command_imports_no_library_that_it_does_not_need(
     code: str, may: set[str], cli: Cli, tmp_path: Path
 ) -> None:
     cli("run", "mining", "--rounds", "1", "--agents", "2", "--name", "small")
-    cli("search", "gold")  # makes the index
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules, file=sys.stderr)"],
         cwd=tmp_path,
