@@ -13,7 +13,6 @@ from hobbes.errors import UsageError
 from hobbes.nodes import prompting
 from hobbes.nodes.journal import PlayerKind, Prompt
 from hobbes.nodes.models import NO_MODELS, Models
-from hobbes.nodes.players import deal
 from hobbes.nodes.prompt_set import PromptError, PromptSet, template_text
 from hobbes.nodes.prompt_templates import one_line_json
 from hobbes.play.start import RunOptions, settle_options
@@ -113,8 +112,7 @@ def question_in_new_run(
     place, and in the place of an observer that is a model or a person.
     """
     try:
-        world, setting = settle_options(options)
-        players = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, models)
+        world, setting, players, variant = settle_options(options, models)
     except ValueError as error:
         raise UsageError(str(error)) from error
     default = f"{PlayerKind.POLICY}:{world.policies.default}"
@@ -129,7 +127,7 @@ def question_in_new_run(
                 setting,
                 start,
                 agent,
-                variant=options.prompts or world.prompts(setting.config),
+                variant=variant,
                 lang=options.lang,
                 intents=played.judged.intents,
                 players=players,

@@ -49,8 +49,11 @@ class RunOptions:
     name: str | None = None
 
 
-def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
-    """Return the world and the setting that options ask for. Raise ValueError if they ask for none."""
+def settle_options(options: RunOptions, named: Models) -> tuple[AnyWorld, Setting[Any], dict[str, str], str]:
+    """Return the world, the setting, each agent's player spec and the variant of prompts that are asked for.
+
+    `named` are the models of the models file. Raise ValueError if an option is wrong.
+    """
     world = world_named(options.world)
     if "observer" in options.values and world.observer is None:
         having = ", ".join(name for name, one in WORLDS.items() if one.observer is not None)
@@ -59,7 +62,9 @@ def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
     agents = world.names(min(count, MAX_AGENTS + 1))
     setting = make_setting(world, agents, options.seed, options.values)
     world.setup(setting.config, setting.agents, setting.seed)
-    return world, setting
+    mix = f"{PlayerKind.POLICY}:{world.policies.default}" if options.models is None else options.models
+    variant = world.prompts(setting.config) if options.prompts is None else options.prompts
+    return world, setting, deal(world, mix, setting.agents, named), variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +110,7 @@ def beginning_of_run(store: Store, options: RunOptions, caps: Caps = NO_CAPS) ->
     named = read_models(store.home)
     store.runs.check_name(options.name)
     try:
-        world, setting = settle_options(options)
-        models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
-        variant = options.prompts or world.prompts(setting.config)
+        world, setting, models, variant = settle_options(options, named)
         prompts = load_prompts(world, absolute_variant(variant), options.lang, setting)
         named_models = check_players(world, setting, models, named, caps)
         if setting.config.reask:  # better now than in the middle of the run
