@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import HobbesError, UsageError, as_usage_error
 from hobbes.files import check_path, key_and_value, read_json
 
 if TYPE_CHECKING:
@@ -97,10 +97,8 @@ def find_world(name: str) -> "AnyWorld":
     """Return the world of this name; raise UsageError, with the names of all worlds, if there is none."""
     from hobbes.worlds import world_named
 
-    try:
+    with as_usage_error():
         return world_named(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -13,7 +13,7 @@ from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json, canonical
 from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import Setting, make_setting
-from hobbes.errors import UsageError
+from hobbes.errors import UsageError, as_usage_error
 from hobbes.graphs.database import transaction
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
@@ -94,7 +94,7 @@ def plan_of_fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) ->
     parent.check_versions()
     _check_turn(store, parent, options.turn)
     world = parent.world
-    try:
+    with as_usage_error():
         setting = setting_of_fork(parent, options)
         state, memories = beginning_of_fork(store, parent, options.turn, setting)
         models, named = parent.models, parent.model_settings
@@ -107,8 +107,6 @@ def plan_of_fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) ->
             follow_up_text(prompts.lang, "", (), "")
         new = Beginning(world, setting, models, players, prompts)
         calls = tuple(_answer_calls(new, state, memories, options.answers))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     acting = {agent: models[world.owner(state, agent)] for agent in world.actors(state)}
     return Planned(new, acting, calls)
 

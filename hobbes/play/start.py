@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from hobbes.engine.record import Json
 from hobbes.engine.world import MAX_AGENTS, AnyWorld, Setting, make_setting
-from hobbes.errors import UsageError
+from hobbes.errors import UsageError, as_usage_error
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.file_content import real_path
 from hobbes.nodes.journal import PlayerKind
@@ -109,14 +109,12 @@ def beginning_of_run(store: Store, options: RunOptions, caps: Caps = NO_CAPS) ->
     """Return what a run with these options starts with. Raise UsageError if the options are wrong."""
     named = read_models(store.home)
     store.runs.check_name(options.name)
-    try:
+    with as_usage_error():
         world, setting, models, variant = settle_options(options, named)
         prompts = load_prompts(world, absolute_variant(variant), options.lang, setting)
         named_models = check_players(world, setting, models, named, caps)
         if setting.config.reask:  # better now than in the middle of the run
             follow_up_text(options.lang, "", (), "")
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     return Beginning(world, setting, models, named_models, prompts)
 
 
@@ -188,12 +186,10 @@ def check_models_can_be_reached(chats: Models) -> None:
                 "openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them. "
                 "`hobbes serve` is a stand-in server, for a look without a model"
             )
-    try:
+    with as_usage_error():
         for settings in chats.values():
             server_address(settings)
             settings.api_key()
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
@@ -218,11 +214,9 @@ def change_players(store: Store, run: Run, mix: str) -> Run:
     if cell := cells_of_runs(store).get(run.id):
         raise UsageError(f"--model: run {run.label} is a run of experiment {cell[0]}, which says who plays")
     named = read_models(store.home)
-    try:
+    with as_usage_error():
         models = deal(run.world, mix, run.setting.agents, named)
         chosen = check_players(run.world, run.setting, models, named, run.caps)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     check_players_can_be_asked(specs_of(replace(run, models=models, model_settings=chosen)))
     with store.playing(run.id):
         store.runs.change_players(run, models, chosen)
