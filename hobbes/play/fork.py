@@ -19,10 +19,10 @@ from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.players import deal, parse_spec
 from hobbes.nodes.prompt_set import PromptSet
-from hobbes.nodes.prompting import fit_to_setting, follow_up_text, load_prompts, system_text, turn_text
+from hobbes.nodes.prompting import fit_to_setting, load_prompts, system_text, turn_text
 from hobbes.nodes.reading import read
 from hobbes.play.models_file import read_models
-from hobbes.play.start import Beginning, absolute_variant, check_players, write
+from hobbes.play.start import Beginning, absolute_variant, check_beginning, named_among, write
 from hobbes.store.history import stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -102,10 +102,8 @@ def plan_of_fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) ->
             named = read_models(store.home)
             models = deal(world, options.models, setting.agents, named)
         prompts = prompts_of_fork(parent, setting, options)
-        players = check_players(world, setting, models, named, caps)
-        if setting.config.reask:
-            follow_up_text(prompts.lang, "", (), "")
-        new = Beginning(world, setting, models, players, prompts)
+        new = Beginning(world, setting, models, named_among(models, named), prompts)
+        check_beginning(new, caps)
         calls = tuple(_answer_calls(new, state, memories, options.answers))
     acting = {agent: models[world.owner(state, agent)] for agent in world.actors(state)}
     return Planned(new, acting, calls)

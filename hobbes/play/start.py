@@ -112,10 +112,9 @@ def beginning_of_run(store: Store, options: RunOptions, caps: Caps = NO_CAPS) ->
     with as_usage_error():
         world, setting, models, variant = settle_options(options, named)
         prompts = load_prompts(world, absolute_variant(variant), options.lang, setting)
-        named_models = check_players(world, setting, models, named, caps)
-        if setting.config.reask:  # better now than in the middle of the run
-            follow_up_text(options.lang, "", (), "")
-    return Beginning(world, setting, models, named_models, prompts)
+    new = Beginning(world, setting, models, named_among(models, named), prompts)
+    check_beginning(new, caps)
+    return new
 
 
 def absolute_variant(variant: str) -> str:
@@ -123,41 +122,26 @@ def absolute_variant(variant: str) -> str:
     return str(real_path(Path(variant))) if is_path(variant) else variant
 
 
-def check_players(
-    world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], named: Models, caps: Caps
-) -> dict[str, ModelSettings]:
-    """Return the settings of those `named` models that a run asks.
+def named_among(models: Mapping[str, str], named: Models) -> dict[str, ModelSettings]:
+    """Return the settings of those `named` models that play."""
+    return {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
 
-    Raise ValueError if the observer is no player, UsageError if a cap on money cannot be kept.
+
+def check_beginning(run: Run | Beginning, caps: Caps) -> None:
+    """Raise UsageError for what would fail in the middle of a run, or could not be kept.
+
+    That is an observer who is no player, a language without a follow-up question, and a cap on money if the
+    price of a model is unknown.
     """
-    if observer := observer_asked(world, setting):
-        parse_spec(world.policies, observer)
-    named_models = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
-    _check_prices_are_known(_chats(_specs(world, setting, models, named_models)), caps)
-    return named_models
-
-
-def _specs(
-    world: AnyWorld, setting: Setting[Any], specs: Mapping[str, str], named: Models
-) -> dict[str, Spec]:
-    """Return the parsed specs of the players that a run asks, its observer included, by spec."""
-    asked_specs = {*specs.values(), observer_asked(world, setting)} - {""}
-    return {spec: parse_spec(world.policies, spec, named) for spec in sorted(asked_specs)}
-
-
-def _chats(specs: Mapping[str, Spec]) -> Models:
-    return {spec: one.settings for spec, one in specs.items() if one.settings}
-
-
-def _check_prices_are_known(chats: Models, caps: Caps) -> None:
-    """Raise UsageError for a cap on money if the price of a model is unknown: it could not be kept."""
-    if caps.usd is None:
-        return
-    for spec, settings in chats.items():
-        if not is_priced(settings):
-            raise UsageError(
-                f"--max-usd needs the price of {spec}; write it into a models file (docs/models.md#prices)"
-            )
+    with as_usage_error():
+        chats = chats_of(run)
+        if run.setting.config.reask:
+            follow_up_text(run.prompts.lang, "", (), "")
+    unpriced = [spec for spec, settings in chats.items() if not is_priced(settings)]
+    if caps.usd is not None and unpriced:
+        raise UsageError(
+            f"--max-usd needs the price of {unpriced[0]}; write it into a models file (docs/models.md#prices)"
+        )
 
 
 def check_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
@@ -197,7 +181,7 @@ def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
     if not higher:
         return run
     caps = replace(run.caps, **higher)
-    _check_prices_are_known(chats_of(run), caps)
+    check_beginning(run, caps)
     store.runs.update(run.id, caps=json.dumps(asdict(caps)))
     return store.runs.find(run.id)
 
@@ -216,10 +200,11 @@ def change_players(store: Store, run: Run, mix: str) -> Run:
     named = read_models(store.home)
     with as_usage_error():
         models = deal(run.world, mix, run.setting.agents, named)
-        chosen = check_players(run.world, run.setting, models, named, run.caps)
-    check_players_can_be_asked(specs_of(replace(run, models=models, model_settings=chosen)))
+    changed = replace(run, models=models, model_settings=named_among(models, named))
+    check_beginning(changed, run.caps)
+    check_players_can_be_asked(specs_of(changed))
     with store.playing(run.id):
-        store.runs.change_players(run, models, chosen)
+        store.runs.change_players(run, models, changed.model_settings)
     return store.runs.find(run.id)
 
 
@@ -228,9 +213,14 @@ def chats_of(run: Run | Beginning) -> Models:
     return _chats(specs_of(run))
 
 
+def _chats(specs: Mapping[str, Spec]) -> Models:
+    return {spec: one.settings for spec, one in specs.items() if one.settings}
+
+
 def specs_of(run: Run | Beginning) -> dict[str, Spec]:
-    """Return the parsed specs of the players that a run asks, by spec."""
-    return _specs(run.world, run.setting, run.models, run.model_settings)
+    """Return the parsed specs of the players that a run asks, its observer included, by spec."""
+    asked_specs = {*run.models.values(), observer_asked(run.world, run.setting)} - {""}
+    return {spec: parse_spec(run.world.policies, spec, run.model_settings) for spec in sorted(asked_specs)}
 
 
 def check_it_goes_on(run: Run) -> None:
