@@ -61,7 +61,7 @@ def test_an_agents_turn_is_its_card(opened: Store, reader: hobbes.Home) -> None:
         opened, opened.runs.find("last"), 1, "miner-02", full_turn(opened, opened.runs.find("last"), 1)
     )
     one = reader.run().turn(1).agent("miner-02")
-    for name in (
+    same = (
         "view",
         "answer",
         "outcome",
@@ -71,8 +71,8 @@ def test_an_agents_turn_is_its_card(opened: Store, reader: hobbes.Home) -> None:
         "events",
         "memory_before",
         "memory_after",
-    ):
-        assert getattr(one, name) == card[name]
+    )
+    assert {name: getattr(one, name) for name in same} == {name: card[name] for name in same}
     assert (one.prompt.system, one.prompt.turn) == (card["system"], card["prompt"])
     assert one.reasoning == card["intent"]["reflection"]["reasoning"]
 
