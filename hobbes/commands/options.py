@@ -1,8 +1,7 @@
 """What commands share: their options, and helpers that read them."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -84,13 +83,11 @@ WorldName = Annotated[str, typer.Argument(help=A_WORLD)]
 AnyWorldName = Annotated[str | None, typer.Argument(help=A_WORLD)]
 
 
-@contextmanager
-def open_home(home: Path, *, writes: bool = False) -> "Iterator[Store]":
+def open_home(home: Path, *, writes: bool = False) -> "AbstractContextManager[Store]":
     """Open the run database of a home folder; without `writes`, only to read it."""
     from hobbes.store.home import open_store
 
-    with open_store(home, writes=writes) as opened:
-        yield opened
+    return open_store(home, writes=writes)
 
 
 def find_world(name: str) -> "AnyWorld":

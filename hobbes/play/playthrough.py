@@ -42,16 +42,13 @@ class Shared:
     """The open database of checkpoints of the event loop in which all are played."""
 
 
-ALONE = Shared()
-
-
 async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what is played
     store: Store,
     run: Run,
     on_turn: OnTurn,
     on_meter: Callable[[Meter], None] = lambda _: None,
     clock: Clock = utc,
-    shared: Shared = ALONE,
+    shared: Shared = Shared(),
 ) -> None:
     """Play a run to its end from wherever it stands, and write down how it ended.
 
@@ -72,8 +69,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         try:
             meter = meter_of(store, run, shared.budget)
             on_meter(meter)
-            journal = RunJournal(store, run)
-            last = await _play_to_the_end(store, run, journal, meter, shared, on_turn, late)
+            last = await _play_to_the_end(store, run, meter, shared, on_turn, late)
         except WaitingError as waiting:
             # Those who were asked before a stop have no more time for it.
             before = {one.address: one.since for one in run.questions}
@@ -125,7 +121,6 @@ def meter_of(store: Store, run: Run, budget: Budget | None = None) -> Meter:
 async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played with
     store: Store,
     run: Run,
-    journal: RunJournal,
     meter: Meter,
     shared: Shared,
     on_turn: OnTurn,
@@ -143,7 +138,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         limiter=shared.limiter or RateLimiter(),
         past=partial(past_turns, store, run.id),
     )
-    nodes = ring(run.world, lambda _: nullcontext(players), journal)
+    nodes = ring(run.world, lambda _: nullcontext(players), RunJournal(store, run))
     try:
         _make_players(players, run)
         try:
