@@ -1,10 +1,12 @@
 """Play a run on the graph: to its end, from wherever it stands."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
+from typing import Any
 
 from hobbes.engine.measures import work_out
 from hobbes.engine.turn import TurnRecord
@@ -71,13 +73,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             on_meter(meter)
             last = await _play_to_the_end(store, run, meter, shared, on_turn, late)
         except WaitingError as waiting:
-            # Those who were asked before a stop have no more time for it.
-            before = {one.address: one.since for one in run.questions}
-            now = clock().isoformat(timespec="milliseconds")
-            store.runs.ask(
-                run.id,
-                [PersonQuestion(**one, since=before.get(one["address"], now)) for one in waiting.questions],
-            )
+            _ask(store, run, waiting.questions, clock())
             return
         except HaltedError as error:
             store.runs.update(run.id, status="halted", error=str(error))
@@ -85,10 +81,21 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             raise HaltedRunError(f"run {run.label} halted: {error}; {ways_on}") from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
-        run = replace(run, turns=last["turn"], digest=last["digest"])
-        state = run.world.state.load(run.setting, last["world"])
-        columns = columns_at_end(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
-        store.figures.end_run(run, columns, work_out(run.world.measures, StoredHistory(store, run)))
+        _end(store, replace(run, turns=last["turn"], digest=last["digest"]), last["world"])
+
+
+def _ask(store: Store, run: Run, questions: Iterable[Mapping[str, str]], now: datetime) -> None:
+    """Note what people are asked. Those who were asked before a stop have no more time for it."""
+    before = {one.address: one.since for one in run.questions}
+    at = now.isoformat(timespec="milliseconds")
+    store.runs.ask(run.id, [PersonQuestion(**one, since=before.get(one["address"], at)) for one in questions])
+
+
+def _end(store: Store, run: Run, world: Mapping[str, Any]) -> None:
+    """Write down how a run ended, and its measures; `world` is the JSON of its last state."""
+    state = run.world.state.load(run.setting, world)
+    columns = columns_at_end(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
+    store.figures.end_run(run, columns, work_out(run.world.measures, StoredHistory(store, run)))
 
 
 def _ways_on(store: Store, run: Run, *, capped: bool) -> str:
