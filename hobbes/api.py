@@ -41,6 +41,9 @@ Json: TypeAlias = dict[str, Any]
 DTYPES = {str: "object", int: "Int64", float: "float64", bool: "boolean"}
 """The pandas type of each type of column; whole numbers stay whole where some are missing."""
 
+STRICT = ConfigDict(strict=True, allow_inf_nan=False, arbitrary_types_allowed=True, defer_build=True)
+"""How arguments are checked: nothing is converted, and types are looked up when they are first needed."""
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -54,7 +57,7 @@ def _checked(function: Callable[_P, _T]) -> Callable[_P, _T]:
         """Do nothing: pydantic looks at the arguments."""
 
     take.__annotations__ = {**function.__annotations__, "return": None}  # its type may not be imported yet
-    check = validate_call(config=ConfigDict(strict=True, allow_inf_nan=False, defer_build=True))(take)
+    check = validate_call(config=STRICT)(take)
 
     @wraps(function)
     def call(*args: _P.args, **options: _P.kwargs) -> _T:
@@ -175,6 +178,7 @@ async def aplay(  # noqa: PLR0913  the options of `hobbes run`
     return open(path).run(begun.id)
 
 
+@_checked
 @asynccontextmanager
 async def graph(
     run: "Run | str" = "last", home: str | os.PathLike[str] | None = None

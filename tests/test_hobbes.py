@@ -253,12 +253,13 @@ def test_in_a_notebook_play_says_to_await() -> None:
 
 
 def test_what_has_another_type_says_what_to_pass(reader: hobbes.Home) -> None:
-    for look in (reader.run, reader.run().events, reader.run().table, reader.run().turn(0).agent):
+    run = reader.run()
+    for look in (reader.run, run.events, run.table, run.turn(0).agent, hobbes.graph):
         with pytest.raises(UsageError, match="Input should be a valid string"):
             look(3)  # type: ignore[arg-type]
     for wrong in ("3", 1.5, None):
         with pytest.raises(TypeError, match=r"pass a whole number, such as turn\(3\), not"):
-            reader.run().turn(wrong)  # type: ignore[arg-type]
+            run.turn(wrong)  # type: ignore[arg-type]
 
 
 def test_the_package_has_its_version() -> None:
