@@ -93,8 +93,8 @@ def build(
         if not people:
             return ASKING
         others = [agent for agent in views if agent not in people]
-        asked = [others, *([person] for person in people)] if others else [[person] for person in people]
-        return [Send(ASKING, {**state, "views": {agent: views[agent] for agent in some}}) for some in asked]
+        tasks = [*([others] if others else []), *([person] for person in people)]
+        return [Send(ASKING, {**state, "views": {agent: views[agent] for agent in task}}) for task in tasks]
 
     async def after_validate(state: TurnState) -> str:
         return OBSERVER if state["question"] else "resolve"

@@ -170,10 +170,10 @@ async def aplay(  # noqa: PLR0913  the options of `hobbes run`
     own = {name: value for name, value in (("rounds", rounds), ("observer", observer)) if value is not None}
     if twice := own.keys() & (settings or {}).keys():
         raise UsageError(f"{min(twice)} is set twice, by itself and in settings; set it once")
-    asked = RunOptions(world, agents, seed, model, prompts, lang, {**(settings or {}), **own}, name)
+    request = RunOptions(world, agents, seed, model, prompts, lang, {**(settings or {}), **own}, name)
     path = _folder(home)
     with tracing_context(enabled=False), open_store(path) as store:
-        begun = begin(store, asked, Caps(max_calls, max_tokens, max_usd, max_seconds))
+        begun = begin(store, request, Caps(max_calls, max_tokens, max_usd, max_seconds))
         await go_on(store, begun, lambda _: None)
     return open(path).run(begun.id)
 

@@ -123,13 +123,13 @@ def parse_settings(settings: list[str] | None, **own: Any) -> dict[str, Any]:  #
     return values
 
 
-def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions":  # noqa: ANN401  as RunOptions types them
+def run_options(world: str, values: dict[str, Any], **others: Any) -> "RunOptions":  # noqa: ANN401  as RunOptions types them
     """Return what is asked to be played: a world or a run's file, and what options say beside it."""
     from hobbes.play.run_file import read_run_file
     from hobbes.play.start import RunOptions
 
     options = read_run_file(Path(world)) if world.endswith(".toml") else RunOptions(world)
-    return replace(options, values={**options.values, **values}, **given(**asked))
+    return replace(options, values={**options.values, **values}, **given(**others))
 
 
 def given(**options: Any) -> dict[str, Any]:  # noqa: ANN401  as their types say
@@ -147,10 +147,10 @@ def turn_numbers(text: str) -> list[int]:
     """Return the turns of a list such as 3,7 or 3-5."""
     numbers: list[int] = []
     for word in split_list(text) or [""]:
-        found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
-        if found is None:
+        match = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
+        if match is None:
             raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
-        first, last = int(found[1]), int(found[2] or found[1])
+        first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise UsageError(f"--turns {text!r}: turn {first} is after turn {last}")
         numbers += range(first, last + 1)

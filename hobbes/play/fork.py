@@ -60,12 +60,12 @@ def forks(store: Store, parent: Run, options: ForkOptions, caps: Caps, times: in
 
     Raise UsageError if the options are wrong or a name is taken; then nothing is written.
     """
-    name = options.name
-    names = [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
-    for one in names:
-        store.runs.check_name(one)
+    base = options.name
+    names = [f"{base}-{n}" if base and times else base for n in range(1, (times or 1) + 1)]
+    for name in names:
+        store.runs.check_name(name)
     # Each is written in a transaction of its own, so that other processes need not wait for all of them.
-    return [fork(store, parent, replace(options, name=one), caps) for one in names]
+    return [fork(store, parent, replace(options, name=name), caps) for name in names]
 
 
 def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) -> Run:
@@ -128,10 +128,8 @@ def setting_of_fork(parent: Run, options: ForkOptions) -> Setting[Any]:
     world, before = parent.world, parent.setting
     values = {**before.config.model_dump(mode="json"), **options.values}
     setting = make_setting(world, before.agents, before.seed, values)
-    first, theirs = (
-        world.state.to_json(world.setup(one.config, one.agents, one.seed)) for one in (setting, before)
-    )
-    if options.turn and first != theirs:
+    starts = [world.state.to_json(world.setup(way.config, way.agents, way.seed)) for way in (setting, before)]
+    if options.turn and starts[0] != starts[1]:
         raise UsageError(
             f"--set {' '.join(options.values)}: this changes how the game begins; "
             "fork at turn 0, or begin a new run"

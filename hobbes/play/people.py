@@ -43,9 +43,9 @@ def the_question(run: Run, agent: str | None = None) -> PersonQuestion:
     """
     if not run.questions:
         raise UsageError(f"run {run.label} is not waiting for an answer; it is {run.status}")
-    questions = [one for one in run.questions if agent in {None, one.agent}]
+    questions = [question for question in run.questions if agent in {None, question.agent}]
     if len(questions) != 1:
-        agents = ", ".join(one.agent for one in run.questions)
+        agents = ", ".join(question.agent for question in run.questions)
         raise UsageError(f"run {run.label} is waiting for the answers of {agents}; name one with --agent")
     return questions[0]
 
@@ -62,7 +62,7 @@ def open_questions(run: Run) -> list[dict[str, Any]]:
     """
     if not run.questions or run.questions[0].agent == OBSERVER:
         return requests(the_question(run))
-    return [{"agent": one.agent, "view": json.loads(one.asked)} for one in run.questions]
+    return [{"agent": question.agent, "view": json.loads(question.asked)} for question in run.questions]
 
 
 def model_of_answer(run: Run, question: PersonQuestion) -> type[BaseModel]:
@@ -135,8 +135,8 @@ def _check_nothing_is_rejected(run: Run, state: Any, agent: str, parsed: ParsedA
     """Raise UsageError, which says in one line what the rules would reject of an answer, and why."""
     drops = [*parsed.drops, *run.world.validate(state, agent, parsed.said).drops]
     if drops:
-        said, detail = json.dumps(drops[0].said, ensure_ascii=False), " ".join(drops[0].detail.split())
+        quoted, detail = json.dumps(drops[0].said, ensure_ascii=False), " ".join(drops[0].detail.split())
         meaning = meanings(run.world).get(drops[0].code, drops[0].code)
         why = f"{meaning}{f' ({detail})' if detail else ''}"
         more = f"; and {len(drops) - 1} more" if drops[1:] else ""
-        raise UsageError(f"{said[:MAX_SHOWN_LENGTH]}: {why}{more}; correct that and answer again")
+        raise UsageError(f"{quoted[:MAX_SHOWN_LENGTH]}: {why}{more}; correct that and answer again")

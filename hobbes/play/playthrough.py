@@ -66,7 +66,9 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         check_it_goes_on(run)
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.runs.update(run.id, status="unfinished", error=None, question=None)
-        late = {one.address: late_by(run) for one in run.questions if is_late(run, one, clock())}
+        late = {
+            question.address: late_by(run) for question in run.questions if is_late(run, question, clock())
+        }
         store.runs.keep_servers(run.id, _servers(chats_of(run)))
         try:
             meter = meter_of(store, run, shared.budget)
@@ -86,9 +88,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
 
 def _ask(store: Store, run: Run, questions: Iterable[Mapping[str, str]], now: datetime) -> None:
     """Note what people are asked. Those who were asked before a stop have no more time for it."""
-    before = {one.address: one.since for one in run.questions}
-    at = now.isoformat(timespec="milliseconds")
-    store.runs.ask(run.id, [PersonQuestion(**one, since=before.get(one["address"], at)) for one in questions])
+    before, at = {old.address: old.since for old in run.questions}, now.isoformat(timespec="milliseconds")
+    store.runs.ask(run.id, [PersonQuestion(**new, since=before.get(new["address"], at)) for new in questions])
 
 
 def _end(store: Store, run: Run, world: Mapping[str, Any]) -> None:
@@ -111,9 +112,8 @@ def _ways_on(store: Store, run: Run, *, capped: bool) -> str:
 
 def _servers(chats: Models) -> dict[str, str]:
     """Return the address of the server of each chat model, by its spec, without what may contain a key."""
-    return {
-        spec: str(server_address(one).copy_with(query=None, fragment=None)) for spec, one in chats.items()
-    }
+    addresses = {spec: server_address(settings) for spec, settings in chats.items()}
+    return {spec: str(url.copy_with(query=None, fragment=None)) for spec, url in addresses.items()}
 
 
 def meter_of(store: Store, run: Run, budget: Budget | None = None) -> Meter:
@@ -193,8 +193,8 @@ def next_state(run: Run, turn: int, record: TurnRecord, digest: str) -> TurnStat
     """Return the graph's state after a turn, as the run goes on from it: a fork does so in its own way."""
     after, state = run.at(turn + 1), load_state(run, turn, record.state, turn + 1)
     link = run.digest_before(turn + 1, digest)
-    there = state_at(run.world, after.setting, after.models, state, record.memories, link)
-    return {**there, "prompts": after.prompts.identity}
+    between = state_at(run.world, after.setting, after.models, state, record.memories, link)
+    return {**between, "prompts": after.prompts.identity}
 
 
 def _make_players(players: RunPlayers, run: Run) -> None:

@@ -56,8 +56,8 @@ def settle_options(options: RunOptions, named: Models) -> tuple[AnyWorld, Settin
     """
     world = world_named(options.world)
     if "observer" in options.values and world.observer is None:
-        having = ", ".join(name for name, one in WORLDS.items() if one.observer is not None)
-        raise ValueError(f"{world.name} has no observer; worlds with one: {having}")
+        names = ", ".join(name for name in WORLDS if WORLDS[name].observer is not None)
+        raise ValueError(f"{world.name} has no observer; worlds with one: {names}")
     count = world.default_agents if options.agents is None else options.agents
     agents = world.names(min(count, MAX_AGENTS + 1))
     setting = make_setting(world, agents, options.seed, options.values)
@@ -147,12 +147,12 @@ def check_beginning(run: Run | Beginning, caps: Caps) -> None:
 def check_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
     """Raise UsageError if a chat model cannot be reached, or a Python player cannot be loaded."""
     check_models_can_be_reached(_chats(specs))
-    for spec, one in specs.items():
-        if one.kind is PlayerKind.PYTHON:
+    for player, spec in specs.items():
+        if spec.kind is PlayerKind.PYTHON:
             try:
-                load(one.name)
+                load(spec.name)
             except ValueError as error:
-                raise UsageError(f"{spec} cannot play: {error}") from error
+                raise UsageError(f"{player} cannot play: {error}") from error
 
 
 def check_models_can_be_reached(chats: Models) -> None:
@@ -214,7 +214,7 @@ def chats_of(run: Run | Beginning) -> Models:
 
 
 def _chats(specs: Mapping[str, Spec]) -> Models:
-    return {spec: one.settings for spec, one in specs.items() if one.settings}
+    return {player: spec.settings for player, spec in specs.items() if spec.settings}
 
 
 def specs_of(run: Run | Beginning) -> dict[str, Spec]:

@@ -83,7 +83,7 @@ async def nodes_of(
     `make` returns the players of the run with the setting, players and prompts of a turn. After the turns of
     its parent, a fork may have others, and goes on in its own way.
     """
-    forks = [one.until for one in run.earlier]
+    forks = [stretch.until for stretch in run.earlier]
     opened: dict[int, RunPlayers] = {}
 
     @asynccontextmanager
@@ -105,5 +105,5 @@ async def nodes_of(
     try:
         yield {**nodes, LAST: log_and_fork}
     finally:
-        for one in opened.values():
-            await one.close()
+        for asked_players in opened.values():
+            await asked_players.close()
