@@ -20,7 +20,7 @@ from hobbes.files import key_and_value, read_text
 from hobbes.nodes.human import persons_reply
 from hobbes.nodes.journal import TURN_QUESTION, Address, PlayerKind, Prompt, make_call
 from hobbes.nodes.reading import read
-from hobbes.play.start import Clock, check_it_goes_on, is_late, late_by, utc
+from hobbes.play.start import Clock, check_it_goes_on, late_calls, utc
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run, observer_asked
@@ -111,8 +111,8 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, answer: str, c
     """
     check_it_goes_on(run)
     now = clock()
-    if is_late(run, question, now):
-        raise LateError(f"run {run.label}: that answer comes too late: {late_by(run)}")
+    if why := late_calls(run, now).get(question.address):
+        raise LateError(f"run {run.label}: that answer comes too late: {why}")
     waited = now - datetime.fromisoformat(question.since)
     took = max(0, round(waited.total_seconds() * 1000))  # a clock may have been put back
     reply = persons_reply(answer, milliseconds=took)

@@ -20,7 +20,7 @@ from hobbes.nodes.models import Models, server_address
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_state import TurnState, first_state, state_at
-from hobbes.play.start import Clock, chats_of, check_it_goes_on, is_late, late_by, utc
+from hobbes.play.start import Clock, chats_of, check_it_goes_on, late_calls, utc
 from hobbes.store.figures import columns_at_end
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
@@ -66,14 +66,11 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         check_it_goes_on(run)
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.runs.update(run.id, status="unfinished", error=None, question=None)
-        late = {
-            question.address: late_by(run) for question in run.questions if is_late(run, question, clock())
-        }
         store.runs.keep_servers(run.id, _servers(chats_of(run)))
         try:
             meter = meter_of(store, run, shared.budget)
             on_meter(meter)
-            last = await _play_to_the_end(store, run, meter, shared, on_turn, late)
+            last = await _play_to_the_end(store, run, meter, shared, on_turn, late_calls(run, clock()))
         except WaitingError as waiting:
             _ask(store, run, waiting.questions, clock())
             return

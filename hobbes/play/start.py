@@ -23,7 +23,7 @@ from hobbes.play.models_file import read_models
 from hobbes.store.experiment_tables import cells_of_runs
 from hobbes.store.home import Store
 from hobbes.store.prices import is_priced
-from hobbes.store.recorded_run import PersonQuestion, Run, observer_asked
+from hobbes.store.recorded_run import Run, observer_asked
 from hobbes.worlds import WORLDS, world_named
 
 Clock: TypeAlias = Callable[[], datetime]
@@ -229,14 +229,12 @@ def check_it_goes_on(run: Run) -> None:
     check_players_can_be_asked(specs_of(run))
 
 
-def is_late(run: Run, question: PersonQuestion, now: datetime) -> bool:
-    """Return whether the time for an answer is over."""
+def late_calls(run: Run, now: datetime) -> dict[str, str]:
+    """Return why the calls of people have failed who have not answered in time, by address."""
     seconds = run.setting.config.seconds_per_turn
-    if not seconds or not question.since:
-        return False
-    return datetime.fromisoformat(question.since) + timedelta(seconds=seconds) <= now
-
-
-def late_by(run: Run) -> str:
-    """Return why the call of a person has failed who did not answer in time."""
-    return f"no answer within {run.setting.config.seconds_per_turn} seconds"
+    last = now - timedelta(seconds=seconds)
+    return {
+        question.address: f"no answer within {seconds} seconds"
+        for question in run.questions
+        if seconds and datetime.fromisoformat(question.since) <= last
+    }
