@@ -82,7 +82,6 @@ def build(
     """
     graph = StateGraph(TurnState, context_schema=context, input_schema=given)
     first, *_ = nodes
-    following = dict(pairwise(nodes))
 
     # LangGraph would run plain functions in threads of their own.
     async def next_turn(state: TurnState) -> str:
@@ -94,21 +93,21 @@ def build(
         if not people:
             return ASKING
         others = [agent for agent in views if agent not in people]
-        asked = [others, *([person] for person in people)] if others else [[person] for person in people]
-        return [Send(ASKING, {**state, "views": {agent: views[agent] for agent in some}}) for some in asked]
+        tasks = [*([others] if others else []), *([person] for person in people)]
+        return [Send(ASKING, {**state, "views": {agent: views[agent] for agent in task}}) for task in tasks]
 
     async def after_validate(state: TurnState) -> str:
-        return OBSERVER if state["question"] else following[OBSERVER]
+        return OBSERVER if state["question"] else "resolve"
 
-    graph.add_conditional_edges(START, next_turn, [first, END])
     for name, node in nodes.items():
         graph.add_node(name, cast("Any", node))
-        if name == LAST:
-            graph.add_conditional_edges(name, next_turn, [first, END])
-        elif following[name] == ASKING:
+    for name in (START, LAST):
+        graph.add_conditional_edges(name, next_turn, [first, END])
+    for name, following in pairwise(nodes):
+        if following == ASKING:
             graph.add_conditional_edges(name, after_observe, [ASKING])
-        elif following[name] == OBSERVER:
-            graph.add_conditional_edges(name, after_validate, [OBSERVER, following[OBSERVER]])
+        elif following == OBSERVER:
+            graph.add_conditional_edges(name, after_validate, [OBSERVER, "resolve"])
         else:
-            graph.add_edge(name, following[name])
+            graph.add_edge(name, following)
     return graph

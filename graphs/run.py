@@ -125,8 +125,8 @@ async def play_run(
     while not state["over"]:
         played = await graph.ainvoke(None, config, version="v2", **options)
         if played.interrupts:
-            asked = [question.value for question in played.interrupts]
-            raise WaitingError([{**one, "asked": canonical(one["asked"])} for one in asked])
+            questions = [interrupt.value for interrupt in played.interrupts]
+            raise WaitingError([{**value, "asked": canonical(value["asked"])} for value in questions])
         state, config = played.value, thread
         yield state
         with damage_as_database_error():

@@ -13,12 +13,13 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
 
-from pydantic import ConfigDict, ValidationError, validate_call
+from pydantic import ConfigDict, JsonValue, NonNegativeFloat, PositiveInt, ValidationError, validate_call
 
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.engine.world import in_one_line
 from hobbes.errors import DamagedError, MissingError, UsageError, needs_extra
+from hobbes.files import check_path
 from hobbes.nodes.journal import Prompt
 from hobbes.show.trace import agent_card, full_turn
 from hobbes.store.command_line import usual_home
@@ -40,40 +41,43 @@ Json: TypeAlias = dict[str, Any]
 DTYPES = {str: "object", int: "Int64", float: "float64", bool: "boolean"}
 """The pandas type of each type of column; whole numbers stay whole where some are missing."""
 
+STRICT = ConfigDict(strict=True, allow_inf_nan=False, arbitrary_types_allowed=True, defer_build=True)
+"""How arguments are checked: nothing is converted, and types are looked up when they are first needed."""
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 def _checked(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return a function that raises UsageError, with one line, for arguments that this one does not take."""
-    names = signature(function).parameters
+    taken = signature(function)
 
     @wraps(function)
     def take(**_: object) -> None:
         """Do nothing: pydantic looks at the arguments."""
 
     take.__annotations__ = {**function.__annotations__, "return": None}  # its type may not be imported yet
-    check = validate_call(config=ConfigDict(strict=True, defer_build=True))(take)
+    check = validate_call(config=STRICT)(take)
 
     @wraps(function)
     def call(*args: _P.args, **options: _P.kwargs) -> _T:
         try:
-            check(**dict(zip(names, args, strict=False)), **options)
+            check(**taken.bind(*args, **options).arguments)
         except ValidationError as error:
-            near = did_you_mean(next((name for name in options if name not in names), ""), names)
-            raise UsageError(f"{function.__name__}: {in_one_line(error)}{near}") from None
+            raise UsageError(f"{function.__name__}: {in_one_line(error)}") from None
+        except TypeError as error:
+            names = [name for name in taken.parameters if name != "self"]
+            unknown = next((name for name in options if name not in names), "")
+            there = did_you_mean(unknown, names, f"write them by name: {', '.join(names)}")
+            raise UsageError(f"{function.__name__}: {error}{there}") from None
         return function(*args, **options)
 
     return call
 
 
-def _with_options_of(other: Callable[_P, object]) -> Callable[[Callable[..., _T]], Callable[_P, _T]]:
-    """Return a decorator for a function that passes its arguments on to another one."""
-
-    def typed(function: Callable[..., _T]) -> Callable[_P, _T]:
-        return wraps(other, assigned=["__annotations__"])(function)
-
-    return typed
+def _folder(home: str | os.PathLike[str] | None) -> Path:
+    """Return the folder of a home, by default the usual one. Raise UsageError if it is no valid path."""
+    return usual_home() if home is None else check_path(Path(home), "home")
 
 
 @_checked
@@ -83,33 +87,80 @@ def open(home: str | os.PathLike[str] | None = None) -> "Home":  # noqa: A001  a
     Nothing is created or changed. Raise MissingError if there are no runs, HobbesError if
     they cannot be read.
     """
-    return Home(usual_home() if home is None else Path(home))
+    return Home(_folder(home))
+
+
+@_checked
+def play(  # noqa: PLR0913  the options of `hobbes run`
+    world: str,
+    *,
+    agents: PositiveInt | None = None,
+    rounds: PositiveInt | None = None,
+    seed: int = 1,
+    model: str | None = None,
+    prompts: str | None = None,
+    lang: str = "en",
+    observer: str | None = None,
+    settings: Mapping[str, JsonValue] | None = None,
+    name: str | None = None,
+    max_calls: PositiveInt | None = None,
+    max_tokens: PositiveInt | None = None,
+    max_usd: NonNegativeFloat | None = None,
+    max_seconds: NonNegativeFloat | None = None,
+    home: str | os.PathLike[str] | None = None,
+) -> "Run":
+    """Play a run to its end, as `hobbes run` does, and return it; one that waits for people is returned so.
+
+    The options are those of the command, and `settings` are what `--set` sets. In a notebook, write `await
+    hobbes.aplay(...)`. Raise UsageError if an option is wrong, HaltedRunError if the run halts: it is kept,
+    and `hobbes resume` goes on.
+    """
+    from hobbes.loop import play_out  # noqa: PLC0415  slow to import
+
+    with suppress(RuntimeError):  # no event loop is running
+        asyncio.get_running_loop()
+        raise UsageError("an event loop is running, as in a notebook: write `await hobbes.aplay(...)`")
+    return play_out(
+        aplay(
+            world,
+            agents=agents,
+            rounds=rounds,
+            seed=seed,
+            model=model,
+            prompts=prompts,
+            lang=lang,
+            observer=observer,
+            settings=settings,
+            name=name,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            max_usd=max_usd,
+            max_seconds=max_seconds,
+            home=home,
+        )
+    )
 
 
 @_checked
 async def aplay(  # noqa: PLR0913  the options of `hobbes run`
     world: str,
     *,
-    agents: int | None = None,
-    rounds: int | None = None,
+    agents: PositiveInt | None = None,
+    rounds: PositiveInt | None = None,
     seed: int = 1,
     model: str | None = None,
     prompts: str | None = None,
     lang: str = "en",
     observer: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, JsonValue] | None = None,
     name: str | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_usd: float | None = None,
-    max_seconds: float | None = None,
+    max_calls: PositiveInt | None = None,
+    max_tokens: PositiveInt | None = None,
+    max_usd: NonNegativeFloat | None = None,
+    max_seconds: NonNegativeFloat | None = None,
     home: str | os.PathLike[str] | None = None,
 ) -> "Run":
-    """Play a run to its end, as `hobbes run` does, and return it; one that waits for people is returned so.
-
-    The options are those of the command, and `settings` are what `--set` sets. Raise UsageError if one is
-    wrong, HaltedRunError if the run halts: it is kept, and `hobbes resume` goes on.
-    """
+    """Play a run as `play` does, in an event loop that is running, as in a notebook."""
     from langsmith import tracing_context  # noqa: PLC0415  LangChain is slow to import
 
     from hobbes.nodes.caps import Caps  # noqa: PLC0415  so is all that plays
@@ -117,26 +168,17 @@ async def aplay(  # noqa: PLR0913  the options of `hobbes run`
     from hobbes.play.start import RunOptions, begin  # noqa: PLC0415
 
     own = {name: value for name, value in (("rounds", rounds), ("observer", observer)) if value is not None}
-    asked = RunOptions(world, agents, seed, model, prompts, lang, {**(settings or {}), **own}, name)
-    path = usual_home() if home is None else Path(home)
+    if twice := own.keys() & (settings or {}).keys():
+        raise UsageError(f"{min(twice)} is set twice, by itself and in settings; set it once")
+    request = RunOptions(world, agents, seed, model, prompts, lang, {**(settings or {}), **own}, name)
+    path = _folder(home)
     with tracing_context(enabled=False), open_store(path) as store:
-        begun = begin(store, asked, Caps(max_calls, max_tokens, max_usd, max_seconds))
+        begun = begin(store, request, Caps(max_calls, max_tokens, max_usd, max_seconds))
         await go_on(store, begun, lambda _: None)
     return open(path).run(begun.id)
 
 
 @_checked
-@_with_options_of(aplay)
-def play(*args: Any, **options: Any) -> "Run":  # noqa: ANN401  those of `aplay`
-    """Play a run as `aplay` does, outside an event loop; in a notebook write `await hobbes.aplay(...)`."""
-    from hobbes.loop import play_out  # noqa: PLC0415  slow to import
-
-    with suppress(RuntimeError):  # no event loop is running
-        asyncio.get_running_loop()
-        raise UsageError("an event loop is running, as in a notebook: write `await hobbes.aplay(...)`")
-    return play_out(aplay(*args, **options))
-
-
 @asynccontextmanager
 async def graph(
     run: "Run | str" = "last", home: str | os.PathLike[str] | None = None
@@ -152,8 +194,7 @@ async def graph(
     from hobbes.store.policy_games import with_turns  # noqa: PLC0415  so are the players
 
     reference = run if isinstance(run, str) else run.id
-    path = usual_home() if home is None else Path(home)
-    with closing(read_store(path)) as store:
+    with closing(read_store(_folder(home))) as store:
         async with run_graph(store, with_turns(store, store.runs.find(reference))) as both:
             yield both
 

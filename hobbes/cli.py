@@ -38,9 +38,9 @@ app.add_typer(prompts.app, rich_help_panel=CHANGE)
 app.add_typer(probe.app, rich_help_panel=CHANGE)
 
 
-def _show_version(asked: bool) -> None:  # noqa: FBT001  typer's
+def _show_version(wanted: bool) -> None:  # noqa: FBT001  typer's
     """Print the version and exit."""
-    if asked:
+    if wanted:
         from importlib.metadata import version  # noqa: PLC0415  help need not wait for it
 
         typer.echo(f"hobbes {version('hobbes')}")

@@ -36,6 +36,15 @@ class ExtraError(HobbesError, ImportError):
 
 
 @contextmanager
+def as_usage_error() -> Iterator[None]:
+    """Raise UsageError for a ValueError, which the rules, the prompts and the players raise in one line."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+@contextmanager
 def needs_extra(extra: str, what: str) -> Iterator[None]:
     """Import libraries of an extra. Raise ExtraError, which says how to install it, if one is missing."""
     try:

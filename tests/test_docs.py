@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from docs.llms_texts import write_texts
 from hobbes.cli import app
-from hobbes.play.models_file import VALUES
+from hobbes.nodes.models import ModelSettings
 from hobbes.play.render import question_in_new_run
 from hobbes.play.start import RunOptions
 from hobbes.play.step import StepRequest, step
@@ -204,7 +204,8 @@ def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch
     assert keys("hobbes doctor --json") == list(document)
     assert code(meaning("hobbes doctor --json", "models")) == list(document["models"]["mini"])
     (model,) = told(home, "models").values()
-    assert model.keys() - VALUES.keys() == set(keys("hobbes models --json")) - VALUES.keys()
+    fields = ModelSettings.model_fields.keys()
+    assert model.keys() - fields == set(keys("hobbes models --json")) - fields
     assert set(keys("hobbes models --json")) <= model.keys()
 
 

@@ -4,9 +4,10 @@ import asyncio
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from inspect import signature
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_an_agents_turn_is_its_card(opened: Store, reader: hobbes.Home) -> None:
         opened, opened.runs.find("last"), 1, "miner-02", full_turn(opened, opened.runs.find("last"), 1)
     )
     one = reader.run().turn(1).agent("miner-02")
-    for name in (
+    same = (
         "view",
         "answer",
         "outcome",
@@ -70,8 +71,8 @@ def test_an_agents_turn_is_its_card(opened: Store, reader: hobbes.Home) -> None:
         "events",
         "memory_before",
         "memory_after",
-    ):
-        assert getattr(one, name) == card[name]
+    )
+    assert {name: getattr(one, name) for name in same} == {name: card[name] for name in same}
     assert (one.prompt.system, one.prompt.turn) == (card["system"], card["prompt"])
     assert one.reasoning == card["intent"]["reflection"]["reasoning"]
 
@@ -180,7 +181,7 @@ def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: py
     assert len(blocks) == 4
     names: dict[str, Any] = {}
     exec("\n".join(blocks), names)  # noqa: S102  our own page
-    run = opened.runs.find("first")
+    run = opened.runs.find("last")
     assert (run.turns, run.prompts.variant, run.setting.config.immunity) == (10, "unguided", 2)
     assert names["scores"].loc[9].to_dict() == opened.figures.about(run.id)["scores"]
 
@@ -195,15 +196,51 @@ def test_a_run_is_played_in_a_loop_of_ones_own(home: Path) -> None:
     ("options", "problem"),
     [
         ({"model": "guided"}, "did you mean 'policy:guided'"),
-        ({"round": 2}, "play: round: Unexpected keyword argument; did you mean 'rounds'?"),
-        ({"seed": 1.5}, "play: seed: Input should be a valid integer"),
+        ({"model": ""}, "'' does not add up to 10 agents"),
+        ({"prompts": ""}, "prompts/mining has no variant ''"),
+        ({"round": 2}, "play: got an unexpected keyword argument 'round'; did you mean 'rounds'?"),
+        ({"rounds": "x"}, "play: rounds: Input should be a valid integer"),
+        ({"agents": 0}, "play: agents: Input should be greater than 0"),
+        ({"max_calls": -5}, "play: max_calls: Input should be greater than 0"),
+        ({"max_usd": nan}, "play: max_usd: Input should be a finite number"),
+        ({"max_seconds": -1}, "play: max_seconds: Input should be greater than or equal to 0"),
         ({"settings": ["immunity=2"]}, "play: settings: Input should be a valid dictionary"),
+        ({"settings": {"immunity": object()}}, "play: settings: input was not a valid JSON value"),
+        ({"settings": {"rounds": 1}, "rounds": 2}, "rounds is set twice, by itself and in settings"),
+        ({"home": "\0"}, r"home '\x00': embedded null byte"),
     ],
 )
-def test_wrong_options_are_told_in_one_line(home: Path, options: dict[str, Any], problem: str) -> None:
+def test_wrong_options_are_told_in_one_line_and_nothing_is_played(
+    home: Path, options: dict[str, Any], problem: str
+) -> None:
     with pytest.raises(UsageError, match=rf"\A.*{re.escape(problem)}.*\Z"):
-        hobbes.play("mining", home=home, **options)
+        hobbes.play("mining", **{"home": home, **options})
+    assert not (home / "runs.db").exists() or not hobbes.open(home).runs()
+
+
+def test_options_are_written_by_name(home: Path) -> None:
+    with pytest.raises(
+        UsageError, match="play: too many positional arguments; write them by name: world, ag"
+    ):
+        hobbes.play("mining", 4, home=home)  # type: ignore[call-arg]
+
+
+def test_play_and_aplay_have_the_same_options_and_each_has_its_effect(opened: Store) -> None:
     assert signature(hobbes.play) == signature(hobbes.aplay)
+    players: dict[str, Any] = {"agents": 3, "seed": 4, "model": "policy:random"}
+    texts: dict[str, Any] = {"prompts": "survivor", "lang": "zh", "name": "all", "home": opened.home}
+    values: dict[str, Any] = {"rounds": 2, "observer": "never"}
+    caps: dict[str, Any] = {"max_calls": 101, "max_tokens": 102, "max_usd": 103.0, "max_seconds": 104.0}
+    hobbes.play("trust", **players, **texts, **values, settings={"miss": 1}, **caps)
+    run = opened.runs.find("all")
+    assert (run.world.name, len(run.setting.agents), run.setting.seed) == ("trust", 3, 4)
+    assert {*run.models.values(), run.prompts.variant, run.prompts.lang} == {
+        "policy:random",
+        "survivor",
+        "zh",
+    }
+    assert run.setting.config.model_dump().items() >= {**values, "miss": 1}.items()
+    assert {f"max_{name}": cap for name, cap in asdict(run.caps).items()} == caps
 
 
 def test_in_a_notebook_play_says_to_await() -> None:
@@ -216,12 +253,13 @@ def test_in_a_notebook_play_says_to_await() -> None:
 
 
 def test_what_has_another_type_says_what_to_pass(reader: hobbes.Home) -> None:
-    for look in (reader.run, reader.run().events, reader.run().table, reader.run().turn(0).agent):
+    run = reader.run()
+    for look in (reader.run, run.events, run.table, run.turn(0).agent, hobbes.graph):
         with pytest.raises(UsageError, match="Input should be a valid string"):
             look(3)  # type: ignore[arg-type]
     for wrong in ("3", 1.5, None):
         with pytest.raises(TypeError, match=r"pass a whole number, such as turn\(3\), not"):
-            reader.run().turn(wrong)  # type: ignore[arg-type]
+            run.turn(wrong)  # type: ignore[arg-type]
 
 
 def test_the_package_has_its_version() -> None:

@@ -74,14 +74,14 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     from hobbes.store.policy_games import with_turns
 
     caps = options.given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
-    asked = ForkOptions(
+    changes = ForkOptions(
         turn, model, prompts, lang, options.parse_settings(settings), _parse_answers(answers or ()), name
     )
     with options.open_home(home, writes=True) as store:
-        found = with_turns(store, store.runs.find(run))
-        begun = forks(store, found, asked, replace(found.caps, **caps), times)
-        for one in begun:
-            remark(f"run {one.label}, forked from {found.label} at turn {turn}")
+        parent = with_turns(store, store.runs.find(run))
+        begun = forks(store, parent, changes, replace(parent.caps, **caps), times)
+        for forked in begun:
+            remark(f"run {forked.label}, forked from {parent.label} at turn {turn}")
         if times:
             tainted = play_runs_side_by_side(store, begun, as_json=as_json, traced=trace_langsmith)
         else:
@@ -120,12 +120,12 @@ def compare(
     from hobbes.store.policy_games import with_turns
 
     with options.open_home(home) as store, store.as_of_now():
-        one, other = with_turns(store, store.runs.find(a)), with_turns(store, store.runs.find(b))
-        comparison = compare(store, one, other)
+        runs = [with_turns(store, store.runs.find(reference)) for reference in (a, b)]
+        comparison = compare(store, *runs)
     if as_json:
         print_json(comparison)
     else:
-        OUT.print(show(comparison, looks_of([*one.setting.agents, *other.setting.agents])))
+        OUT.print(show(comparison, looks_of([agent for run in runs for agent in run.setting.agents])))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
@@ -151,16 +151,16 @@ def improve(
     from hobbes.show.terminal import remark
 
     with options.open_home(home, writes=True) as store:
-        asked = read_improvement(store, file)
-        adapter, games = ProbeAdapter(store, asked), None
-        if asked.cost_of_games.may_cost and not yes:
-            ask_whether_to_play(asked.cost_of_games)
-        remark(f"gepa searches; {asked.search / 'run_log.txt'} says what it does")
-        found = adapter.search()
-        if found.best_idx:
-            best = found.candidates[found.best_idx]["advice"]
-            games = decide(store, file, asked, best, show_experiment_progress)
-        show(asked, found, games, as_json=as_json)
+        plan = read_improvement(store, file)
+        adapter, games = ProbeAdapter(store, plan), None
+        if plan.cost_of_games.may_cost and not yes:
+            ask_whether_to_play(plan.cost_of_games)
+        remark(f"gepa searches; {plan.search / 'run_log.txt'} says what it does")
+        result = adapter.search()
+        if result.best_idx:
+            best = result.candidates[result.best_idx]["advice"]
+            games = decide(store, file, plan, best, show_experiment_progress)
+        show(plan, result, games, as_json=as_json)
         if not is_accepted(games):
             sys.exit(1)
 
@@ -216,12 +216,12 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
 
     own = {"agents": agents, "seed": seed, "models": model}
     values = options.parse_settings(settings, rounds=rounds, observer=observer)
-    asked = None
+    situations = None
     if probe is not None:
         if run or turn or agent or agents or seed is not None or values:
             raise UsageError("--probe takes situations from its file; leave out --run, --turn, ...")
-        asked, own = _probe_file(probe, prompts, model, lang), {}
-        run, turn, agent, prompts = *asked.situation[0].place, asked.prompts[0]
+        situations, own = _probe_file(probe, prompts, model, lang), {}
+        run, turn, agent, prompts = *situations.situation[0].place, situations.prompts[0]
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     show_news = show_json if as_json else show
     with options.open_home(home, writes=probe is not None) as store:
@@ -230,12 +230,12 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
         )
         if question.lang not in languages(question.world.name, question.variant):
             question.load_prompts()  # raises UsageError: there is nothing to watch
-        session = Session(store, asked, caps, watched_answers) if asked else None
+        session = Session(store, situations, caps, watched_answers) if situations else None
         edits = Edits(question, show_news, session.ask if session else None)
         with suppress(KeyboardInterrupt):
             play_out(edits.follow(saves(question)))
-        if session and (told := session.news()):
-            show_news(Probed(edits.last, Tried(told)))
+        if session and (news := session.news()):
+            show_news(Probed(edits.last, Tried(news)))
 
 
 def _probe_file(file: Path, prompts: str | None, model: str | None, lang: str | None) -> "ProbeFile":
@@ -248,9 +248,9 @@ def _probe_file(file: Path, prompts: str | None, model: str | None, lang: str | 
         "model": options.split_list(model),
         "lang": options.split_list(lang),
     }
-    asked = with_options([read], {**given, "name": read.name or file.stem}, [])
-    if not asked.situation:
+    edited = with_options([read], {**given, "name": read.name or file.stem}, [])
+    if not edited.situation:
         raise UsageError(f"{file} has no situation; `hobbes probe add RUN TURN AGENT --to {file}` adds one")
-    if len(asked.prompts) != 1:
+    if len(edited.prompts) != 1:
         raise UsageError("--probe needs the one prompt that you edit; write --prompts ./FOLDER")
-    return asked
+    return edited

@@ -23,11 +23,11 @@ def worlds(world: options.AnyWorldName = None, as_json: options.AsJson = False) 
     from hobbes.worlds import WORLDS
 
     worlds = [options.find_world(world)] if world else list(WORLDS.values())
-    described = [about(one) for one in worlds]
+    texts = [about(each) for each in worlds]
     if as_json:
-        print_json(described[0] if world else {one["world"]: one for one in described})
+        print_json(texts[0] if world else {text["world"]: text for text in texts})
     else:
-        OUT.print(show_one(described[0]) if world else show_all(described))
+        OUT.print(show_one(texts[0]) if world else show_all(texts))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=HELP)
@@ -48,13 +48,13 @@ def doctor(home: options.Home = options.HOME, as_json: options.AsJson = False) -
     if (home / "runs.db").exists():
         with suppress(HobbesError), options.open_home(home) as store:  # a run database of another version
             left_out = store.figures.left_out()
-    found = examine(home, read_models(home), left_out)
+    report = examine(home, read_models(home), left_out)
     if as_json:
-        print_json(found)
+        print_json(report)
     else:
-        say("\n".join(in_lines(found)))
-    servers = [found["server"], *(model["server"] for model in found["models"].values())]
-    if any(server.startswith("does not answer") for server in servers) or not found["home_writable"]:
+        say("\n".join(in_lines(report)))
+    servers = [report["server"], *(model["server"] for model in report["models"].values())]
+    if any(server.startswith("does not answer") for server in servers) or not report["home_writable"]:
         sys.exit(1)
 
 
@@ -70,11 +70,11 @@ def list_models(home: options.Home = options.HOME, as_json: options.AsJson = Fal
     from hobbes.show.questions import in_lines
     from hobbes.show.terminal import print_json, say
 
-    found = models_json(read_models(home))
+    models = models_json(read_models(home))
     if as_json:
-        print_json(found)
-    elif found:
-        say("\n".join(in_lines(found)))
+        print_json(models)
+    elif models:
+        say("\n".join(in_lines(models)))
     else:
         file = home / FILE
         what = f"{file} has no models" if file.exists() else f"there is no {file}"

@@ -1,15 +1,14 @@
 """What commands share: their options, and helpers that read them."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import HobbesError, UsageError, as_usage_error
 from hobbes.files import check_path, key_and_value, read_json
 
 if TYPE_CHECKING:
@@ -84,23 +83,19 @@ WorldName = Annotated[str, typer.Argument(help=A_WORLD)]
 AnyWorldName = Annotated[str | None, typer.Argument(help=A_WORLD)]
 
 
-@contextmanager
-def open_home(home: Path, *, writes: bool = False) -> "Iterator[Store]":
+def open_home(home: Path, *, writes: bool = False) -> "AbstractContextManager[Store]":
     """Open the run database of a home folder; without `writes`, only to read it."""
     from hobbes.store.home import open_store
 
-    with open_store(home, writes=writes) as opened:
-        yield opened
+    return open_store(home, writes=writes)
 
 
 def find_world(name: str) -> "AnyWorld":
     """Return the world of this name; raise UsageError, with the names of all worlds, if there is none."""
     from hobbes.worlds import world_named
 
-    try:
+    with as_usage_error():
         return world_named(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
@@ -128,13 +123,13 @@ def parse_settings(settings: list[str] | None, **own: Any) -> dict[str, Any]:  #
     return values
 
 
-def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions":  # noqa: ANN401  as RunOptions types them
+def run_options(world: str, values: dict[str, Any], **others: Any) -> "RunOptions":  # noqa: ANN401  as RunOptions types them
     """Return what is asked to be played: a world or a run's file, and what options say beside it."""
     from hobbes.play.run_file import read_run_file
     from hobbes.play.start import RunOptions
 
     options = read_run_file(Path(world)) if world.endswith(".toml") else RunOptions(world)
-    return replace(options, values={**options.values, **values}, **given(**asked))
+    return replace(options, values={**options.values, **values}, **given(**others))
 
 
 def given(**options: Any) -> dict[str, Any]:  # noqa: ANN401  as their types say
@@ -152,10 +147,10 @@ def turn_numbers(text: str) -> list[int]:
     """Return the turns of a list such as 3,7 or 3-5."""
     numbers: list[int] = []
     for word in split_list(text) or [""]:
-        found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
-        if found is None:
+        match = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
+        if match is None:
             raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
-        first, last = int(found[1]), int(found[2] or found[1])
+        first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise UsageError(f"--turns {text!r}: turn {first} is after turn {last}")
         numbers += range(first, last + 1)

@@ -102,12 +102,12 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     values = options.parse_settings(
         settings, rounds=rounds, observer=observer, seconds_per_turn=seconds_per_turn
     )
-    asked = options.run_options(
+    request = options.run_options(
         world, values, agents=agents, seed=seed, models=model, prompts=prompts, lang=lang, name=name
     )
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     with options.open_home(home, writes=True) as store:
-        begun = begin(store, asked, caps)
+        begun = begin(store, request, caps)
         remark(f"run {begun.label}")
         if play_run_and_ask(store, begun, as_json=as_json, traced=trace_langsmith):
             sys.exit(1)
@@ -181,8 +181,8 @@ def answer(
             return
         try:
             if words:
-                said = checked_answer(stored, question, written_answer(words))
-                keep_answer(store, stored, question, said)
+                text = checked_answer(stored, question, written_answer(words))
+                keep_answer(store, stored, question, text)
             else:
                 answer_in_terminal(store, stored, question)
         except LateError:

@@ -13,16 +13,16 @@ from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json, canonical
 from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import Setting, make_setting
-from hobbes.errors import UsageError
+from hobbes.errors import UsageError, as_usage_error
 from hobbes.graphs.database import transaction
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.players import deal, parse_spec
 from hobbes.nodes.prompt_set import PromptSet
-from hobbes.nodes.prompting import fit_to_setting, follow_up_text, load_prompts, system_text, turn_text
+from hobbes.nodes.prompting import fit_to_setting, load_prompts, system_text, turn_text
 from hobbes.nodes.reading import read
 from hobbes.play.models_file import read_models
-from hobbes.play.start import Beginning, absolute_variant, check_players, write
+from hobbes.play.start import Beginning, absolute_variant, check_beginning, named_among, write
 from hobbes.store.history import stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -60,12 +60,12 @@ def forks(store: Store, parent: Run, options: ForkOptions, caps: Caps, times: in
 
     Raise UsageError if the options are wrong or a name is taken; then nothing is written.
     """
-    name = options.name
-    names = [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
-    for one in names:
-        store.runs.check_name(one)
+    base = options.name
+    names = [f"{base}-{n}" if base and times else base for n in range(1, (times or 1) + 1)]
+    for name in names:
+        store.runs.check_name(name)
     # Each is written in a transaction of its own, so that other processes need not wait for all of them.
-    return [fork(store, parent, replace(options, name=one), caps) for one in names]
+    return [fork(store, parent, replace(options, name=name), caps) for name in names]
 
 
 def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) -> Run:
@@ -94,7 +94,7 @@ def plan_of_fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) ->
     parent.check_versions()
     _check_turn(store, parent, options.turn)
     world = parent.world
-    try:
+    with as_usage_error():
         setting = setting_of_fork(parent, options)
         state, memories = beginning_of_fork(store, parent, options.turn, setting)
         models, named = parent.models, parent.model_settings
@@ -102,13 +102,9 @@ def plan_of_fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) ->
             named = read_models(store.home)
             models = deal(world, options.models, setting.agents, named)
         prompts = prompts_of_fork(parent, setting, options)
-        players = check_players(world, setting, models, named, caps)
-        if setting.config.reask:
-            follow_up_text(prompts.lang, "", (), "")
-        new = Beginning(world, setting, models, players, prompts)
+        new = Beginning(world, setting, models, named_among(models, named), prompts)
+        check_beginning(new, caps)
         calls = tuple(_answer_calls(new, state, memories, options.answers))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     acting = {agent: models[world.owner(state, agent)] for agent in world.actors(state)}
     return Planned(new, acting, calls)
 
@@ -132,10 +128,8 @@ def setting_of_fork(parent: Run, options: ForkOptions) -> Setting[Any]:
     world, before = parent.world, parent.setting
     values = {**before.config.model_dump(mode="json"), **options.values}
     setting = make_setting(world, before.agents, before.seed, values)
-    first, theirs = (
-        world.state.to_json(world.setup(one.config, one.agents, one.seed)) for one in (setting, before)
-    )
-    if options.turn and first != theirs:
+    starts = [world.state.to_json(world.setup(way.config, way.agents, way.seed)) for way in (setting, before)]
+    if options.turn and starts[0] != starts[1]:
         raise UsageError(
             f"--set {' '.join(options.values)}: this changes how the game begins; "
             "fork at turn 0, or begin a new run"

@@ -20,7 +20,7 @@ from hobbes.files import key_and_value, read_text
 from hobbes.nodes.human import persons_reply
 from hobbes.nodes.journal import TURN_QUESTION, Address, PlayerKind, Prompt, make_call
 from hobbes.nodes.reading import read
-from hobbes.play.start import Clock, check_it_goes_on, is_late, late_by, utc
+from hobbes.play.start import Clock, check_it_goes_on, late_calls, utc
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run, observer_asked
@@ -43,9 +43,9 @@ def the_question(run: Run, agent: str | None = None) -> PersonQuestion:
     """
     if not run.questions:
         raise UsageError(f"run {run.label} is not waiting for an answer; it is {run.status}")
-    questions = [one for one in run.questions if agent in {None, one.agent}]
+    questions = [question for question in run.questions if agent in {None, question.agent}]
     if len(questions) != 1:
-        agents = ", ".join(one.agent for one in run.questions)
+        agents = ", ".join(question.agent for question in run.questions)
         raise UsageError(f"run {run.label} is waiting for the answers of {agents}; name one with --agent")
     return questions[0]
 
@@ -62,7 +62,7 @@ def open_questions(run: Run) -> list[dict[str, Any]]:
     """
     if not run.questions or run.questions[0].agent == OBSERVER:
         return requests(the_question(run))
-    return [{"agent": one.agent, "view": json.loads(one.asked)} for one in run.questions]
+    return [{"agent": question.agent, "view": json.loads(question.asked)} for question in run.questions]
 
 
 def model_of_answer(run: Run, question: PersonQuestion) -> type[BaseModel]:
@@ -111,8 +111,8 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, answer: str, c
     """
     check_it_goes_on(run)
     now = clock()
-    if is_late(run, question, now):
-        raise LateError(f"run {run.label}: that answer comes too late: {late_by(run)}")
+    if why := late_calls(run, now).get(question.address):
+        raise LateError(f"run {run.label}: that answer comes too late: {why}")
     waited = now - datetime.fromisoformat(question.since)
     took = max(0, round(waited.total_seconds() * 1000))  # a clock may have been put back
     reply = persons_reply(answer, milliseconds=took)
@@ -135,8 +135,8 @@ def _check_nothing_is_rejected(run: Run, state: Any, agent: str, parsed: ParsedA
     """Raise UsageError, which says in one line what the rules would reject of an answer, and why."""
     drops = [*parsed.drops, *run.world.validate(state, agent, parsed.said).drops]
     if drops:
-        said, detail = json.dumps(drops[0].said, ensure_ascii=False), " ".join(drops[0].detail.split())
+        quoted, detail = json.dumps(drops[0].said, ensure_ascii=False), " ".join(drops[0].detail.split())
         meaning = meanings(run.world).get(drops[0].code, drops[0].code)
         why = f"{meaning}{f' ({detail})' if detail else ''}"
         more = f"; and {len(drops) - 1} more" if drops[1:] else ""
-        raise UsageError(f"{said[:MAX_SHOWN_LENGTH]}: {why}{more}; correct that and answer again")
+        raise UsageError(f"{quoted[:MAX_SHOWN_LENGTH]}: {why}{more}; correct that and answer again")

@@ -1,10 +1,12 @@
 """Play a run on the graph: to its end, from wherever it stands."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
+from typing import Any
 
 from hobbes.engine.measures import work_out
 from hobbes.engine.turn import TurnRecord
@@ -18,7 +20,7 @@ from hobbes.nodes.models import Models, server_address
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_state import TurnState, first_state, state_at
-from hobbes.play.start import Clock, chats_of, check_it_goes_on, is_late, late_by, utc
+from hobbes.play.start import Clock, chats_of, check_it_goes_on, late_calls, utc
 from hobbes.store.figures import columns_at_end
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
@@ -42,16 +44,13 @@ class Shared:
     """The open database of checkpoints of the event loop in which all are played."""
 
 
-ALONE = Shared()
-
-
 async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what is played
     store: Store,
     run: Run,
     on_turn: OnTurn,
     on_meter: Callable[[Meter], None] = lambda _: None,
     clock: Clock = utc,
-    shared: Shared = ALONE,
+    shared: Shared = Shared(),
 ) -> None:
     """Play a run to its end from wherever it stands, and write down how it ended.
 
@@ -67,21 +66,13 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         check_it_goes_on(run)
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.runs.update(run.id, status="unfinished", error=None, question=None)
-        late = {one.address: late_by(run) for one in run.questions if is_late(run, one, clock())}
         store.runs.keep_servers(run.id, _servers(chats_of(run)))
         try:
             meter = meter_of(store, run, shared.budget)
             on_meter(meter)
-            journal = RunJournal(store, run)
-            last = await _play_to_the_end(store, run, journal, meter, shared, on_turn, late)
+            last = await _play_to_the_end(store, run, meter, shared, on_turn, late_calls(run, clock()))
         except WaitingError as waiting:
-            # Those who were asked before a stop have no more time for it.
-            before = {one.address: one.since for one in run.questions}
-            now = clock().isoformat(timespec="milliseconds")
-            store.runs.ask(
-                run.id,
-                [PersonQuestion(**one, since=before.get(one["address"], now)) for one in waiting.questions],
-            )
+            _ask(store, run, waiting.questions, clock())
             return
         except HaltedError as error:
             store.runs.update(run.id, status="halted", error=str(error))
@@ -89,10 +80,20 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             raise HaltedRunError(f"run {run.label} halted: {error}; {ways_on}") from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
-        run = replace(run, turns=last["turn"], digest=last["digest"])
-        state = run.world.state.load(run.setting, last["world"])
-        columns = columns_at_end(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
-        store.figures.end_run(run, columns, work_out(run.world.measures, StoredHistory(store, run)))
+        _end(store, replace(run, turns=last["turn"], digest=last["digest"]), last["world"])
+
+
+def _ask(store: Store, run: Run, questions: Iterable[Mapping[str, str]], now: datetime) -> None:
+    """Note what people are asked. Those who were asked before a stop have no more time for it."""
+    before, at = {old.address: old.since for old in run.questions}, now.isoformat(timespec="milliseconds")
+    store.runs.ask(run.id, [PersonQuestion(**new, since=before.get(new["address"], at)) for new in questions])
+
+
+def _end(store: Store, run: Run, world: Mapping[str, Any]) -> None:
+    """Write down how a run ended, and its measures; `world` is the JSON of its last state."""
+    state = run.world.state.load(run.setting, world)
+    columns = columns_at_end(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
+    store.figures.end_run(run, columns, work_out(run.world.measures, StoredHistory(store, run)))
 
 
 def _ways_on(store: Store, run: Run, *, capped: bool) -> str:
@@ -108,9 +109,8 @@ def _ways_on(store: Store, run: Run, *, capped: bool) -> str:
 
 def _servers(chats: Models) -> dict[str, str]:
     """Return the address of the server of each chat model, by its spec, without what may contain a key."""
-    return {
-        spec: str(server_address(one).copy_with(query=None, fragment=None)) for spec, one in chats.items()
-    }
+    addresses = {spec: server_address(settings) for spec, settings in chats.items()}
+    return {spec: str(url.copy_with(query=None, fragment=None)) for spec, url in addresses.items()}
 
 
 def meter_of(store: Store, run: Run, budget: Budget | None = None) -> Meter:
@@ -125,7 +125,6 @@ def meter_of(store: Store, run: Run, budget: Budget | None = None) -> Meter:
 async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played with
     store: Store,
     run: Run,
-    journal: RunJournal,
     meter: Meter,
     shared: Shared,
     on_turn: OnTurn,
@@ -143,7 +142,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         limiter=shared.limiter or RateLimiter(),
         past=partial(past_turns, store, run.id),
     )
-    nodes = ring(run.world, lambda _: nullcontext(players), journal)
+    nodes = ring(run.world, lambda _: nullcontext(players), RunJournal(store, run))
     try:
         _make_players(players, run)
         try:
@@ -191,8 +190,8 @@ def next_state(run: Run, turn: int, record: TurnRecord, digest: str) -> TurnStat
     """Return the graph's state after a turn, as the run goes on from it: a fork does so in its own way."""
     after, state = run.at(turn + 1), load_state(run, turn, record.state, turn + 1)
     link = run.digest_before(turn + 1, digest)
-    there = state_at(run.world, after.setting, after.models, state, record.memories, link)
-    return {**there, "prompts": after.prompts.identity}
+    between = state_at(run.world, after.setting, after.models, state, record.memories, link)
+    return {**between, "prompts": after.prompts.identity}
 
 
 def _make_players(players: RunPlayers, run: Run) -> None:

@@ -109,12 +109,12 @@ def _literals(source: str) -> Iterator[tuple[int, str, bool]]:
     What a condition compares is not sent. A small number beside a name calculates with a setting: `rows - 1`.
     """
     for tokens in expressions(source):
-        names = [said for _, kind, said in tokens if kind == "name"]
+        names = [text for _, kind, text in tokens if kind == "name"]
         if names and names[0] in {"if", "elif", "include"}:
             continue
-        for line, kind, said in tokens:
-            if kind == "string" or (kind in {"integer", "float"} and not (names and said in _CALCULATING)):
-                yield line, said.strip("'\""), False
+        for line, kind, text in tokens:
+            if kind == "string" or (kind in {"integer", "float"} and not (names and text in _CALCULATING)):
+                yield line, text.strip("'\""), False
 
 
 def _fixed_numbers(world: AnyWorld) -> frozenset[str]:
@@ -132,7 +132,7 @@ def lines_of(source: str) -> Iterator[tuple[int, str, bool]]:
     A mark covers the next lines or list item, in each branch of a condition, up to an empty line.
     Placeholders, tags and JSON are cut out of the text.
     """
-    source = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
+    source = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), source)
     marked = begun = False
     for number, line in enumerate(source.splitlines(), 1):
         if _MARK.search(line):
@@ -177,7 +177,7 @@ def _treatments(world: AnyWorld, names: Collection[str]) -> Iterator[dict[str, J
 
     Pairs reach conditions that stand inside other conditions.
     """
-    found = {name: values for name, values in values_to_try(world).items() if name in names}
-    yield from ({name: value} for name, values in found.items() for value in values)
-    for (one, ones), (other, others) in combinations(found.items(), 2):
-        yield from ({one: a, other: b} for a, b in product(ones, others))
+    tries = {name: values for name, values in values_to_try(world).items() if name in names}
+    yield from ({name: value} for name, values in tries.items() for value in values)
+    for a, b in combinations(tries, 2):
+        yield from ({a: value, b: second} for value, second in product(tries[a], tries[b]))

@@ -9,11 +9,10 @@ from hobbes.engine import turn as turns
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import JsonObject
 from hobbes.engine.world import OBSERVER, AnyWorld, Setting
-from hobbes.errors import UsageError
+from hobbes.errors import UsageError, as_usage_error
 from hobbes.nodes import prompting
 from hobbes.nodes.journal import PlayerKind, Prompt
 from hobbes.nodes.models import NO_MODELS, Models
-from hobbes.nodes.players import deal
 from hobbes.nodes.prompt_set import PromptError, PromptSet, template_text
 from hobbes.nodes.prompt_templates import one_line_json
 from hobbes.play.start import RunOptions, settle_options
@@ -112,11 +111,8 @@ def question_in_new_run(
     Scripted policies play the turns before it. No model is called: the world's default policy answers in its
     place, and in the place of an observer that is a model or a person.
     """
-    try:
-        world, setting = settle_options(options)
-        players = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, models)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    with as_usage_error():
+        world, setting, players, variant = settle_options(options, models)
     default = f"{PlayerKind.POLICY}:{world.policies.default}"
     scripted = {
         name: spec if spec.startswith(PlayerKind.POLICY) else default for name, spec in players.items()
@@ -129,7 +125,7 @@ def question_in_new_run(
                 setting,
                 start,
                 agent,
-                variant=options.prompts or world.prompts(setting.config),
+                variant=variant,
                 lang=options.lang,
                 intents=played.judged.intents,
                 players=players,
@@ -159,10 +155,8 @@ def cacheable(tokens: int) -> int:
 
 def prompts_for(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None) -> PromptSet:
     """Return the prompts of a variant and language; raise UsageError if there are none or they are wrong."""
-    try:
+    with as_usage_error():
         return prompting.load_prompts(world, variant, lang, setting)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def copy_prompts(world: AnyWorld, variant: str, folder: Path) -> list[str]:

@@ -110,6 +110,6 @@ def most_at_once(runs: Iterable[Run | Beginning]) -> int:
 
 def _until_used_up(run: Run | Beginning) -> int:
     """Return how many runs like this one may make as many requests at once as one of its models allows."""
-    asked = [*run.models.values()]
-    rooms = [math.ceil(one.parallel / max(1, asked.count(spec))) for spec, one in chats_of(run).items()]
+    specs, chats = [*run.models.values()], chats_of(run)
+    rooms = [math.ceil(chats[spec].parallel / max(1, specs.count(spec))) for spec in chats]
     return max(rooms, default=os.cpu_count() or 1)

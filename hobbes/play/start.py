@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from hobbes.engine.record import Json
 from hobbes.engine.world import MAX_AGENTS, AnyWorld, Setting, make_setting
-from hobbes.errors import UsageError
+from hobbes.errors import UsageError, as_usage_error
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.file_content import real_path
 from hobbes.nodes.journal import PlayerKind
@@ -23,7 +23,7 @@ from hobbes.play.models_file import read_models
 from hobbes.store.experiment_tables import cells_of_runs
 from hobbes.store.home import Store
 from hobbes.store.prices import is_priced
-from hobbes.store.recorded_run import PersonQuestion, Run, observer_asked
+from hobbes.store.recorded_run import Run, observer_asked
 from hobbes.worlds import WORLDS, world_named
 
 Clock: TypeAlias = Callable[[], datetime]
@@ -49,17 +49,22 @@ class RunOptions:
     name: str | None = None
 
 
-def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
-    """Return the world and the setting that options ask for. Raise ValueError if they ask for none."""
+def settle_options(options: RunOptions, named: Models) -> tuple[AnyWorld, Setting[Any], dict[str, str], str]:
+    """Return the world, the setting, each agent's player spec and the variant of prompts that are asked for.
+
+    `named` are the models of the models file. Raise ValueError if an option is wrong.
+    """
     world = world_named(options.world)
     if "observer" in options.values and world.observer is None:
-        having = ", ".join(name for name, one in WORLDS.items() if one.observer is not None)
-        raise ValueError(f"{world.name} has no observer; worlds with one: {having}")
+        names = ", ".join(name for name in WORLDS if WORLDS[name].observer is not None)
+        raise ValueError(f"{world.name} has no observer; worlds with one: {names}")
     count = world.default_agents if options.agents is None else options.agents
     agents = world.names(min(count, MAX_AGENTS + 1))
     setting = make_setting(world, agents, options.seed, options.values)
     world.setup(setting.config, setting.agents, setting.seed)
-    return world, setting
+    mix = f"{PlayerKind.POLICY}:{world.policies.default}" if options.models is None else options.models
+    variant = world.prompts(setting.config) if options.prompts is None else options.prompts
+    return world, setting, deal(world, mix, setting.agents, named), variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +109,12 @@ def beginning_of_run(store: Store, options: RunOptions, caps: Caps = NO_CAPS) ->
     """Return what a run with these options starts with. Raise UsageError if the options are wrong."""
     named = read_models(store.home)
     store.runs.check_name(options.name)
-    try:
-        world, setting = settle_options(options)
-        models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
-        variant = options.prompts or world.prompts(setting.config)
+    with as_usage_error():
+        world, setting, models, variant = settle_options(options, named)
         prompts = load_prompts(world, absolute_variant(variant), options.lang, setting)
-        named_models = check_players(world, setting, models, named, caps)
-        if setting.config.reask:  # better now than in the middle of the run
-            follow_up_text(options.lang, "", (), "")
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    return Beginning(world, setting, models, named_models, prompts)
+    new = Beginning(world, setting, models, named_among(models, named), prompts)
+    check_beginning(new, caps)
+    return new
 
 
 def absolute_variant(variant: str) -> str:
@@ -122,52 +122,37 @@ def absolute_variant(variant: str) -> str:
     return str(real_path(Path(variant))) if is_path(variant) else variant
 
 
-def check_players(
-    world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], named: Models, caps: Caps
-) -> dict[str, ModelSettings]:
-    """Return the settings of those `named` models that a run asks.
+def named_among(models: Mapping[str, str], named: Models) -> dict[str, ModelSettings]:
+    """Return the settings of those `named` models that play."""
+    return {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
 
-    Raise ValueError if the observer is no player, UsageError if a cap on money cannot be kept.
+
+def check_beginning(run: Run | Beginning, caps: Caps) -> None:
+    """Raise UsageError for what would fail in the middle of a run, or could not be kept.
+
+    That is an observer who is no player, a language without a follow-up question, and a cap on money if the
+    price of a model is unknown.
     """
-    if observer := observer_asked(world, setting):
-        parse_spec(world.policies, observer)
-    named_models = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
-    _check_prices_are_known(_chats(_specs(world, setting, models, named_models)), caps)
-    return named_models
-
-
-def _specs(
-    world: AnyWorld, setting: Setting[Any], specs: Mapping[str, str], named: Models
-) -> dict[str, Spec]:
-    """Return the parsed specs of the players that a run asks, its observer included, by spec."""
-    asked_specs = {*specs.values(), observer_asked(world, setting)} - {""}
-    return {spec: parse_spec(world.policies, spec, named) for spec in sorted(asked_specs)}
-
-
-def _chats(specs: Mapping[str, Spec]) -> Models:
-    return {spec: one.settings for spec, one in specs.items() if one.settings}
-
-
-def _check_prices_are_known(chats: Models, caps: Caps) -> None:
-    """Raise UsageError for a cap on money if the price of a model is unknown: it could not be kept."""
-    if caps.usd is None:
-        return
-    for spec, settings in chats.items():
-        if not is_priced(settings):
-            raise UsageError(
-                f"--max-usd needs the price of {spec}; write it into a models file (docs/models.md#prices)"
-            )
+    with as_usage_error():
+        chats = chats_of(run)
+        if run.setting.config.reask:
+            follow_up_text(run.prompts.lang, "", (), "")
+    unpriced = [spec for spec, settings in chats.items() if not is_priced(settings)]
+    if caps.usd is not None and unpriced:
+        raise UsageError(
+            f"--max-usd needs the price of {unpriced[0]}; write it into a models file (docs/models.md#prices)"
+        )
 
 
 def check_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
     """Raise UsageError if a chat model cannot be reached, or a Python player cannot be loaded."""
     check_models_can_be_reached(_chats(specs))
-    for spec, one in specs.items():
-        if one.kind is PlayerKind.PYTHON:
+    for player, spec in specs.items():
+        if spec.kind is PlayerKind.PYTHON:
             try:
-                load(one.name)
+                load(spec.name)
             except ValueError as error:
-                raise UsageError(f"{spec} cannot play: {error}") from error
+                raise UsageError(f"{player} cannot play: {error}") from error
 
 
 def check_models_can_be_reached(chats: Models) -> None:
@@ -185,12 +170,10 @@ def check_models_can_be_reached(chats: Models) -> None:
                 "openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them. "
                 "`hobbes serve` is a stand-in server, for a look without a model"
             )
-    try:
+    with as_usage_error():
         for settings in chats.values():
             server_address(settings)
             settings.api_key()
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
@@ -198,7 +181,7 @@ def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
     if not higher:
         return run
     caps = replace(run.caps, **higher)
-    _check_prices_are_known(chats_of(run), caps)
+    check_beginning(run, caps)
     store.runs.update(run.id, caps=json.dumps(asdict(caps)))
     return store.runs.find(run.id)
 
@@ -215,14 +198,13 @@ def change_players(store: Store, run: Run, mix: str) -> Run:
     if cell := cells_of_runs(store).get(run.id):
         raise UsageError(f"--model: run {run.label} is a run of experiment {cell[0]}, which says who plays")
     named = read_models(store.home)
-    try:
+    with as_usage_error():
         models = deal(run.world, mix, run.setting.agents, named)
-        chosen = check_players(run.world, run.setting, models, named, run.caps)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    check_players_can_be_asked(specs_of(replace(run, models=models, model_settings=chosen)))
+    changed = replace(run, models=models, model_settings=named_among(models, named))
+    check_beginning(changed, run.caps)
+    check_players_can_be_asked(specs_of(changed))
     with store.playing(run.id):
-        store.runs.change_players(run, models, chosen)
+        store.runs.change_players(run, models, changed.model_settings)
     return store.runs.find(run.id)
 
 
@@ -231,9 +213,14 @@ def chats_of(run: Run | Beginning) -> Models:
     return _chats(specs_of(run))
 
 
+def _chats(specs: Mapping[str, Spec]) -> Models:
+    return {player: spec.settings for player, spec in specs.items() if spec.settings}
+
+
 def specs_of(run: Run | Beginning) -> dict[str, Spec]:
-    """Return the parsed specs of the players that a run asks, by spec."""
-    return _specs(run.world, run.setting, run.models, run.model_settings)
+    """Return the parsed specs of the players that a run asks, its observer included, by spec."""
+    asked_specs = {*run.models.values(), observer_asked(run.world, run.setting)} - {""}
+    return {spec: parse_spec(run.world.policies, spec, run.model_settings) for spec in sorted(asked_specs)}
 
 
 def check_it_goes_on(run: Run) -> None:
@@ -242,14 +229,12 @@ def check_it_goes_on(run: Run) -> None:
     check_players_can_be_asked(specs_of(run))
 
 
-def is_late(run: Run, question: PersonQuestion, now: datetime) -> bool:
-    """Return whether the time for an answer is over."""
+def late_calls(run: Run, now: datetime) -> dict[str, str]:
+    """Return why the calls of people have failed who have not answered in time, by address."""
     seconds = run.setting.config.seconds_per_turn
-    if not seconds or not question.since:
-        return False
-    return datetime.fromisoformat(question.since) + timedelta(seconds=seconds) <= now
-
-
-def late_by(run: Run) -> str:
-    """Return why the call of a person has failed who did not answer in time."""
-    return f"no answer within {run.setting.config.seconds_per_turn} seconds"
+    last = now - timedelta(seconds=seconds)
+    return {
+        question.address: f"no answer within {seconds} seconds"
+        for question in run.questions
+        if seconds and datetime.fromisoformat(question.since) <= last
+    }

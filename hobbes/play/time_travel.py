@@ -43,15 +43,13 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
         prompts, models = run_at_turn.prompts, run_at_turn.model_settings
         return RunPlayers(run.world, run_at_turn.setting, prompts, meter, models=models, past=past)
 
-    stretches = Stretches(run, players)
     attempts = lru_cache(maxsize=1)(partial(store.calls.attempts, run.id))
 
     journal = MemoryJournal(lambda: run.id, lambda turn, agent: run.kept_calls(attempts(turn).get(agent, ())))
-    nodes = nodes_of(run, stretches, journal)
     config: RunnableConfig = {"configurable": {"thread_id": run.id}}
     path = store.home / CHECKPOINTS
     async with AsyncExitStack() as opened:
-        opened.push_async_callback(stretches.close)
+        nodes = await opened.enter_async_context(nodes_of(run, players, journal))
         with _saying_what_to_do(path):
             checkpoints = await opened.enter_async_context(open_checkpoints(path))
             graph = build(nodes).compile(checkpointer=checkpoints.saver(), name=run.world.name)
@@ -76,39 +74,36 @@ def _saying_what_to_do(path: Path) -> Iterator[None]:
         ) from error
 
 
-class Stretches:
-    """The players of a run. A fork may have others before the turn of the fork."""
+@asynccontextmanager
+async def nodes_of(
+    run: Run, make: Callable[[Run], RunPlayers], journal: Journal
+) -> AsyncIterator[dict[str, Node]]:
+    """Yield the nodes of a run's turn, and close the players that they asked.
 
-    def __init__(self, run: Run, make: Callable[[Run], RunPlayers]) -> None:
-        """`make` returns the players of the run with the setting, players and prompts of a turn."""
-        self._run = run
-        self._make = make
-        self._opened: dict[int, RunPlayers] = {}
+    `make` returns the players of the run with the setting, players and prompts of a turn. After the turns of
+    its parent, a fork may have others, and goes on in its own way.
+    """
+    forks = [stretch.until for stretch in run.earlier]
+    opened: dict[int, RunPlayers] = {}
 
     @asynccontextmanager
-    async def players(self, state: TurnState) -> AsyncIterator[RunPlayers]:
-        """Yield the players of a turn."""
-        first = next((one.until for one in self._run.earlier if state["turn"] < one.until), 0)
-        if first not in self._opened:
-            self._opened[first] = self._make(self._run.at(state["turn"]))
-        yield self._opened[first]
+    async def players(state: TurnState) -> AsyncIterator[RunPlayers]:
+        until = next((fork for fork in forks if state["turn"] < fork), 0)
+        if until not in opened:
+            opened[until] = make(run.at(state["turn"]))
+        yield opened[until]
 
-    async def close(self) -> None:
-        """Close the connections."""
-        for players in self._opened.values():
-            await players.close()
-
-
-def nodes_of(run: Run, stretches: Stretches, journal: Journal) -> dict[str, Node]:
-    """Return the nodes of a run's turn. After the turns of its parent, a fork goes on in its own way."""
-    nodes = ring(run.world, stretches.players, journal)
-    log, forks = nodes[LAST], {one.until for one in run.earlier}
+    nodes = ring(run.world, players, journal)
 
     async def log_and_fork(state: TurnState) -> TurnState:
-        after = await log(state)
+        after = await nodes[LAST](state)
         if after["turn"] not in forks:
             return after
         record = TurnRecord.from_json(state["resolved"]["record"])
         return between_turns(next_state(run, state["turn"], record, after["digest"]))
 
-    return {**nodes, LAST: log_and_fork}
+    try:
+        yield {**nodes, LAST: log_and_fork}
+    finally:
+        for asked_players in opened.values():
+            await asked_players.close()

@@ -23,7 +23,7 @@ from hobbes.nodes.prompting import approximate_tokens, wordings
 from hobbes.play.fork import ForkOptions, beginning_of_fork, prompts_of_fork, setting_of_fork
 from hobbes.play.models_file import read_models
 from hobbes.play.render import PromptQuestion, TurnStart
-from hobbes.play.start import check_players
+from hobbes.play.start import Beginning, check_beginning
 from hobbes.probe.situations import ProbeFile, Situation, find
 from hobbes.store.experiment_tables import tokens_per_call
 from hobbes.store.home import Store
@@ -205,9 +205,9 @@ def _cell(store: Store, number: int, situation: Situation, column: Column, caps:
         raise UsageError(f"{column.name}: {agent} does not act in turn {situation.turn} of run {way.label}")
     models = {**way.model_settings, **column.model_settings}
     try:
-        check_players(world, setting, {agent: spec}, models, caps)
         options = ForkOptions(situation.turn, None, column.prompts, column.lang, {**column.settings})
         prompts = way.prompts if column.is_recorded else prompts_of_fork(way, setting, options)
+        check_beginning(Beginning(world, setting, {agent: spec}, models, prompts), caps)
     except ValueError as error:
         raise UsageError(str(error)) from error
     view = view_of(world, state, memories, agent)

@@ -22,7 +22,7 @@ from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.prompting import load_prompts
 from hobbes.nodes.reading import deciding
 from hobbes.nodes.turn_state import first_state
-from hobbes.play.time_travel import Stretches, nodes_of
+from hobbes.play.time_travel import nodes_of
 from hobbes.prove.record_difference import diff_of, first_differing_part
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -150,9 +150,10 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
         now = partial(load_prompts, run.world, prompts.variant, prompts.lang, setting)
         return RunPlayers(run.world, setting, prompts if reread else now, models=run_at_turn.model_settings)
 
-    nodes = nodes_of(run, Stretches(run, players), ReplayJournal(store, run, reread=reread))
+    journal = ReplayJournal(store, run, reread=reread)
     try:
-        state = await replay(nodes, first_state(run.world, first.setting, first.models), run.turns)
+        async with nodes_of(run, players, journal) as nodes:
+            state = await replay(nodes, first_state(run.world, first.setting, first.models), run.turns)
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)
     except HaltedError as error:

@@ -1,6 +1,5 @@
 """A home is data: no checkpoint makes hobbes call anything, and every checkpoint holds plain values alone."""
 
-import asyncio
 import os
 import shutil
 import sqlite3
@@ -13,12 +12,11 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-import hobbes
 from hobbes.errors import HobbesError
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import open_store
-from hobbes.store.recorded_run import Run
 from tests.conftest import Cli
+from tests.graphs.threads import with_graph
 from tests.small_runs import go
 
 MODELS = {
@@ -40,17 +38,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with every kind of checkpoint: between turns, after each node, and where a person is asked."""
     home = tmp_path_factory.mktemp("checkpoints") / "home"
 
-    async def all_nodes(run: Run) -> None:
-        async with hobbes.graph(run.id, home) as (graph, config):
-            (first,) = [one async for one in graph.aget_state_history(config) if one.values.get("turn") == 0][
-                :1
-            ]
-            await graph.ainvoke(None, first.config)
+    async def all_nodes(graph: Any, config: Any) -> None:
+        past = [one async for one in graph.aget_state_history(config)]
+        first = next(one for one in past if one.values.get("turn") == 0)
+        await graph.ainvoke(None, first.config)
 
     with open_store(home) as store:
         for world, (models, values) in MODELS.items():
             options = RunOptions(world, 3, models=models, values={"rounds": 3, **values}, name=world)
-            asyncio.run(all_nodes(go(store, begin(store, options))))
+            with_graph(home, go(store, begin(store, options)).id, all_nodes)
         for name, (world, models, values) in WAITING.items():
             options = RunOptions(world, 2, models=models, values={"rounds": 3, **values}, name=name)
             assert go(store, begin(store, options)).status == "waiting"
@@ -86,6 +82,11 @@ def plant(home: Path, called: Path, *, whole: bool) -> None:
     called.unlink()  # a serializer that allows everything calls it
 
 
+async def history(graph: Any, config: Any) -> list[dict[str, Any]]:
+    """The states of a thread, the newest first."""
+    return [one.values async for one in graph.aget_state_history(config)]
+
+
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "channel"])
 @pytest.mark.parametrize("words", [("resume", "player"), ("fork", "mining", "--turn", "2")], ids=" ".join)
 def test_nothing_that_stands_in_a_checkpoint_is_called(
@@ -106,11 +107,8 @@ def test_nothing_that_stands_in_a_checkpoint_is_called_by_the_graph_of_a_run(
 ) -> None:
     plant(home, called, whole=False)
 
-    async def history() -> list[Any]:
-        async with hobbes.graph("mining", home) as (graph, config):
-            return [one async for one in graph.aget_state_history(config)]
-
-    assert {one.values["digest"] for one in asyncio.run(history()) if one.values} == {f"touch {called}"}
+    states = with_graph(home, "mining", history)
+    assert {values["digest"] for values in states if values} == {f"touch {called}"}
     assert not called.exists()
 
 
@@ -118,10 +116,6 @@ def test_nothing_that_stands_in_a_checkpoint_is_called_by_the_graph_of_a_run(
 def test_damaged_checkpoints_are_one_line_that_says_what_to_do_and_it_helps(damage: str, home: Path) -> None:
     """All of them, or one that is read after others."""
     checkpoints = home / "checkpoints.db"
-
-    async def history() -> list[Any]:
-        async with hobbes.graph("mining", home) as (graph, config):
-            return [one.values["turn"] async for one in graph.aget_state_history(config)]
 
     if damage == "file":
         checkpoints.write_bytes(b"no database" * 1_000)
@@ -131,10 +125,10 @@ def test_damaged_checkpoints_are_one_line_that_says_what_to_do_and_it_helps(dama
             db.execute(f"update checkpoints set checkpoint = substr(checkpoint, 1, 100) {first}")  # noqa: S608  ours
             db.commit()
     with pytest.raises(HobbesError, match=r"checkpoints\.db: .*; if it is damaged, delete it: ") as refused:
-        asyncio.run(history())
+        with_graph(home, "mining", history)
     assert "\n" not in str(refused.value)
     checkpoints.unlink()
-    assert asyncio.run(history()) == [3, 2, 1, 0]
+    assert [values["turn"] for values in with_graph(home, "mining", history)] == [3, 2, 1, 0]
 
 
 READ_ALL = """

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Overwrite
 
-import hobbes
 from hobbes.graphs import mining as mining_graph
 from hobbes.graphs import nations as nations_graph
 from hobbes.graphs import trust as trust_graph
 from hobbes.nodes.turn_state import PASSING
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+from tests.graphs.threads import kept, with_graph
 from tests.small_runs import go, mining
 
 GRAPHS = {"mining": mining_graph.graph, "nations": nations_graph.graph, "trust": trust_graph.graph}
@@ -39,6 +39,11 @@ def states(world: str, **context: Any) -> list[dict[str, Any]]:
     return asyncio.run(playing())
 
 
+def states_in(home: Path, run: Run) -> list[dict[str, Any]]:
+    """The channels of each checkpoint of a run, the oldest first."""
+    return [one.checkpoint["channel_values"] for one in kept(home, run.id)]
+
+
 @pytest.mark.parametrize("world", GRAPHS)
 def test_after_each_node_every_channel_is_plain_json(world: str) -> None:
     models = {
@@ -57,20 +62,16 @@ def test_a_unit_that_has_died_leaves_no_answer_in_the_checkpoints_of_its_run(
     values: Any = {"rounds": 6, "start": 1}
     run = go(opened, begin(opened, RunOptions("trust", 4, 2, models="policy:random", values=values)))
 
-    async def played_on() -> None:
-        async with hobbes.graph(run.id, home) as (graph, config):
-            first = [one async for one in graph.aget_state_history(config)][-1]
-            await graph.ainvoke(None, first.config)
+    async def played_on(graph: Any, config: Any) -> None:
+        first = [one async for one in graph.aget_state_history(config)][-1]
+        await graph.ainvoke(None, first.config)
 
-    asyncio.run(played_on())
-    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
-        kept = [
-            one.checkpoint["channel_values"] for one in saver.list({"configurable": {"thread_id": run.id}})
-        ]
-    answering = [(state["turn"], {*state["answers"]}) for state in kept if state["answers"]]
+    with_graph(home, run.id, played_on)
+    states = states_in(home, run)
+    answering = [(state["turn"], {*state["answers"]}) for state in states if state["answers"]]
     assert {turn: len(agents) for turn, agents in answering} == {0: 4, 1: 2, 2: 2, 3: 1, 4: 1, 5: 1}
-    assert all({*state["answers"]} <= {*state["views"]} for state in kept)
-    between = [state for state in kept if not state["views"]]
+    assert all({*state["answers"]} <= {*state["views"]} for state in states)
+    between = [state for state in states if not state["views"]]
     assert {state["turn"] for state in between} == {*range(7)}
     assert all((state["answers"], state["calls"]) == ({}, {}) for state in between)
 
@@ -80,17 +81,13 @@ def test_a_change_of_one_field_of_one_memory_and_of_one_player_leaves_the_others
 ) -> None:
     run = mining(opened)
 
-    async def edited() -> tuple[dict[str, Any], dict[str, Any]]:
-        async with hobbes.graph(run.id, home) as (graph, config):
-            before = await graph.aget_state(config)
-            update: Any = {
-                "memories": {"miner-01": {"notes": "Raid nobody."}},
-                "models": {"miner-02": "policy:random"},
-            }
-            await graph.aupdate_state(config, update)
-            return before.values, (await graph.aget_state(config)).values
+    async def edited(graph: Any, config: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        before = await graph.aget_state(config)
+        memories, models = {"miner-01": {"notes": "Raid nobody."}}, {"miner-02": "policy:random"}
+        await graph.aupdate_state(config, {"memories": memories, "models": models})
+        return before.values, (await graph.aget_state(config)).values
 
-    before, after = asyncio.run(edited())
+    before, after = with_graph(home, run.id, edited)
     changed = {**before["memories"]["miner-01"], "notes": "Raid nobody."}
     assert after["memories"] == {**before["memories"], "miner-01": changed}
     assert after["models"] == {**before["models"], "miner-02": "policy:random"}
@@ -130,14 +127,13 @@ def test_a_change_that_no_agent_could_have_is_refused_in_one_line(
 ) -> None:
     run = mining(opened)
 
-    async def edited() -> tuple[Any, Any]:
-        async with hobbes.graph(run.id, home) as (graph, config):
-            before = await graph.aget_state(config)
-            with pytest.raises(ValueError, match=rf"^{told}[^\n]*$"):
-                await graph.aupdate_state(config, update)
-            return before, await graph.aget_state(config)
+    async def edited(graph: Any, config: Any) -> tuple[Any, Any]:
+        before = await graph.aget_state(config)
+        with pytest.raises(ValueError, match=rf"^{told}[^\n]*$"):
+            await graph.aupdate_state(config, update)
+        return before, await graph.aget_state(config)
 
-    before, after = asyncio.run(edited())
+    before, after = with_graph(home, run.id, edited)
     assert before == after
 
 
@@ -162,15 +158,14 @@ def test_a_change_that_no_agent_could_have_is_refused_in_one_line_where_it_is_pl
 ) -> None:
     run = mining(opened)
 
-    async def played() -> None:
-        async with hobbes.graph(run.id, home) as (graph, config):
-            first = [one async for one in graph.aget_state_history(config)][-1]
-            await graph.ainvoke(None, first.config, interrupt_before=[node])
-            await graph.aupdate_state(config, update)
-            await graph.ainvoke(None, config)
+    async def played(graph: Any, config: Any) -> None:
+        first = [one async for one in graph.aget_state_history(config)][-1]
+        await graph.ainvoke(None, first.config, interrupt_before=[node])
+        await graph.aupdate_state(config, update)
+        await graph.ainvoke(None, config)
 
     with pytest.raises(ValueError, match=told) as refused:
-        asyncio.run(played())
+        with_graph(home, run.id, played)
     assert "\n" not in str(refused.value)
 
 
@@ -182,12 +177,9 @@ def test_between_two_turns_nothing_of_a_turn_is_left_also_where_one_was_begun_ag
     run = go(opened, run)
     while run.questions:
         run = go(opened, run, "{}")
-    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
-        kept = [
-            one.checkpoint["channel_values"] for one in saver.list({"configurable": {"thread_id": run.id}})
-        ]
-    between = [values for values in kept if not values.get("views")]
+    states = states_in(home, run)
+    between = [values for values in states if not values.get("views")]
     assert {values["turn"] for values in between} == {0, 1, 2, 3}
     empty = dict(PASSING)
     assert all({name: values.get(name, empty[name]) for name in empty} == empty for values in between)
-    assert len(kept) - len(between) == 3, "each turn waits once"
+    assert len(states) - len(between) == 3, "each turn waits once"

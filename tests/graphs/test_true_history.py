@@ -5,8 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from langgraph.checkpoint.sqlite import SqliteSaver
-
 import hobbes
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
@@ -47,8 +45,7 @@ def test_a_fork_has_the_turns_of_its_parent_and_nothing_that_was_tried_in_it(
     assert checkpoints[2].checkpoint["channel_values"]["run"]["config"]["immunity"] == 1
     assert checkpoints[3].checkpoint["channel_values"]["run"]["config"]["immunity"] == 3
     assert with_graph(home, forked.id, digests) == [forked.digest] * 4
-    tried = [one for one in kept(home, forked.id) if one.metadata.get("hobbes") == "what-if"]
-    last = tried[-1].checkpoint["channel_values"]
+    last = kept(home, forked.id, "what-if")[-1].checkpoint["channel_values"]
     assert (last["models"]["miner-01"], last["prompts"]["variant"]) == ("policy:random", "unguided")
 
 
@@ -59,7 +56,7 @@ def test_a_game_of_an_experiment_that_left_no_checkpoints_has_them_in_its_graph(
     run = opened.runs.find("small.open.1")
     assert kept(home, run.id) == []
     assert with_graph(home, run.id, digests) == [run.digest] * run.turns
-    between = [one for one in kept(home, run.id) if one.metadata.get("hobbes") == "run"]
+    between = kept(home, run.id, "run")
     assert turns_in(between) == [0, 1, 2, 3, 4]
     assert is_one_line(between)
 
@@ -77,16 +74,17 @@ def test_checkpoints_that_were_deleted_are_written_anew(opened: Store, home: Pat
     assert is_one_line(checkpoints)
 
 
+async def opening(home: Path, run: Run) -> None:
+    async with hobbes.graph(run.id, home):
+        pass
+
+
 def test_two_who_open_an_empty_thread_at_once_write_its_history_once(opened: Store, home: Path) -> None:
     run = mining(opened)
     (home / "checkpoints.db").unlink()
 
-    async def opening() -> None:
-        async with hobbes.graph(run.id, home):
-            pass
-
     async def twice() -> None:
-        await asyncio.gather(opening(), opening())
+        await asyncio.gather(opening(home, run), opening(home, run))
 
     with ThreadPoolExecutor() as loops:
         for done in [loops.submit(asyncio.run, twice()) for _ in range(2)]:
@@ -101,12 +99,8 @@ def test_a_run_that_begins_while_its_graph_is_opened_has_its_first_checkpoint_on
 ) -> None:
     run = begin(opened, RunOptions("mining", 2, values={"rounds": 2}))
 
-    async def opening() -> None:
-        async with hobbes.graph(run.id, home):
-            pass
-
     async def both() -> None:
-        await asyncio.gather(opening(), go_on(opened, run, lambda _: None))
+        await asyncio.gather(opening(home, run), go_on(opened, run, lambda _: None))
 
     asyncio.run(both())
     checkpoints = kept(home, run.id)
@@ -121,16 +115,12 @@ def test_what_a_run_wrote_and_what_somebody_tried_are_told_apart_also_once_the_r
     stop_after(opened, run, 3)
     with_graph(home, run.id, edit)
     ended: Run = go(opened, run)
-    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
-        thread: Any = {"configurable": {"thread_id": run.id}}
-        runs = [*saver.list(thread, filter={"hobbes": "run"})][::-1]
-        tried = [*saver.list(thread, filter={"hobbes": "what-if"})]
-        whole = [*saver.list(thread)]
+    runs, tried = kept(home, run.id, "run"), kept(home, run.id, "what-if")
     assert turns_in(runs) == [0, 1, 2, 3, 4, 5]
     assert is_one_line(runs)
     assert runs[-1].checkpoint["channel_values"]["digest"] == ended.digest
     assert tried
-    assert len(whole) == len(runs) + len(tried)
+    assert len(kept(home, run.id)) == len(runs) + len(tried)
 
 
 def test_what_somebody_tries_while_a_run_is_played_does_not_enter_it(opened: Store, home: Path) -> None:
@@ -149,4 +139,4 @@ def test_what_somebody_tries_while_a_run_is_played_does_not_enter_it(opened: Sto
     ended = go(opened, run, on_turn=meanwhile)
     assert ended.digest == expected.digest
     assert list(faults(opened, ended)) == []
-    assert is_one_line([one for one in kept(home, run.id) if one.metadata.get("hobbes") == "run"])
+    assert is_one_line(kept(home, run.id, "run"))

@@ -15,10 +15,14 @@ from hobbes.store.recorded_run import Run
 from tests.small_runs import go
 
 
-def kept(home: Path, run: str) -> list[CheckpointTuple]:
-    """The checkpoints of a thread as LangGraph's own saver lists them, the oldest first."""
+def kept(home: Path, run: str, by: str = "") -> list[CheckpointTuple]:
+    """The checkpoints of a thread as LangGraph's own saver lists them, the oldest first.
+
+    `by` leaves those that a `run` wrote, or a `what-if`.
+    """
     with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
-        return [*saver.list({"configurable": {"thread_id": run}})][::-1]
+        filter_ = {"hobbes": by} if by else None
+        return [*saver.list({"configurable": {"thread_id": run}}, filter=filter_)][::-1]
 
 
 def turns_in(checkpoints: list[CheckpointTuple]) -> list[int]:

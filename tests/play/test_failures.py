@@ -21,16 +21,8 @@ from tests.small_runs import go, played
 
 
 def completion(content: Any = "{}", finish_reason: str = "stop", **message: Any) -> Response:
-    return JSONResponse(
-        {
-            "choices": [
-                {
-                    "message": {"role": "assistant", "content": content, **message},
-                    "finish_reason": finish_reason,
-                }
-            ]
-        }
-    )
+    said = {"role": "assistant", "content": content, **message}
+    return JSONResponse({"choices": [{"message": said, "finish_reason": finish_reason}]})
 
 
 def asked_of(store: Store, answer: Answer, **values: Any) -> Run:

@@ -409,14 +409,6 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
 ]
 
 
-def test_of_several_forks_none_is_written_if_one_name_is_taken(cli: Cli, opened: Store) -> None:
-    mining(opened, name="baseline")
-    cli("fork", "baseline", "--turn", "2", "--name", "k-3")
-    told = cli("fork", "baseline", "--turn", "2", "--times", "3", "--name", "k").exception
-    assert "the name 'k-3' is already in use" in str(told)
-    assert len(opened.figures.of_all_runs()) == 2
-
-
 def test_a_million_forks_are_refused(cli: Cli, opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     mining(opened, name="baseline")
     monkeypatch.setattr(Runs, "new", lambda *_: pytest.fail("a fork is written"))

@@ -26,7 +26,7 @@ from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pace import Pace
 from hobbes.nodes.prompting import answer_schema
 from hobbes.nodes.rate_limits import RateLimiter
-from hobbes.play.models_file import VALUES, read_models
+from hobbes.play.models_file import read_models
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin, recap
 from hobbes.prove.replay import replay_run
@@ -441,23 +441,23 @@ def test_a_new_unit_of_trust_is_paid_for_as_its_parent_is(opened: Store) -> None
 
 WRONG = [
     ("alice = 3", "alice: must be a table"),
-    ('[alice]\nbase_url = "http://h/v1"', "alice: model is missing; it must be the provider's name"),
-    ('[alice]\nmodel = "m"\napi_key = "sk-canary-0123"', "alice: api_key: unknown field; the fields are"),
+    ('[alice]\nbase_url = "http://h/v1"', "alice: model: Field required"),
+    ('[alice]\nmodel = "m"\napi_key = "sk-canary-0123"', "alice: unknown field 'api_key'; the fields are"),
     ('[alice]\nmodel = "m"\nkey = "sk-canary-0123"', "alice: key: write the name of"),
     ('[alice]\nmodel = "m"\nkey = "AIzaSyCanary"', "alice: key: write the name"),
     ('[alice]\nmodel = "m"\nkey = "CANARY0123456789ABCDEF"', "alice: key: write the name"),
-    ('[alice]\nmodel = "m"\ntemperature = "1"', "alice: temperature: must be a number from 0 to 2"),
-    ('[alice]\nmodel = "m"\ntemperature = 3', "alice: temperature: must be a number from 0 to 2"),
-    ('[alice]\nmodel = "m"\nparallel = 0', "alice: parallel: must be a whole number of at least 1"),
-    ('[alice]\nmodel = "m"\ntimeout = inf', "alice: timeout: must be a number of seconds above 0"),
-    ('[alice]\nmodel = "m"\nprice = { input = 1 }', "alice: price: must be a table of numbers"),
-    ('[alice]\nmodel = "m"\nresponse_format = "xml"', 'alice: response_format: must be "json_object", '),
+    ('[alice]\nmodel = "m"\ntemperature = "1"', "alice: temperature: Input should be a valid number"),
+    ('[alice]\nmodel = "m"\ntemperature = 3', "alice: temperature: Input should be less than or equal to 2"),
+    ('[alice]\nmodel = "m"\nparallel = 0', "alice: parallel: Input should be greater than or equal to 1"),
+    ('[alice]\nmodel = "m"\ntimeout = inf', "alice: timeout: Input should be a finite number"),
+    ('[alice]\nmodel = "m"\nprice = { input = 1 }', "alice: price.output: Field required"),
+    ('[alice]\nmodel = "m"\nresponse_format = "xml"', "response_format: Input should be 'json_object', "),
     ('[alice]\nmodel = "m"\nbase_url = "canary"', "alice: base_url: is not a valid URL"),
     ('[alice]\nmodel = "m"\nbase_url = "http://canary@h/v1"', "alice: base_url: contains a user name"),
     ('[alice]\nmodel = "m"\nbase_url = "http://h/v1?key=canary"', "alice: base_url: may not be empty"),
     ('[alice]\nmodel = "m"\nextra_body = { messages = [] }', "alice: extra_body: may not hold messages"),
-    ('[alice]\nmodel = "m"\nextra_body = { x = nan }', "alice: extra_body"),
-    ('[alice]\nmodel = "m"\nextra_body = { at = 2026-01-01 }', "alice: extra_body"),
+    ('[alice]\nmodel = "m"\nextra_body = { x = nan }', "extra_body.x: Input should be a finite number"),
+    ('[alice]\nmodel = "m"\nextra_body = { at = 2026-01-01 }', "extra_body.at: input was not a valid JSON"),
     ('[alice]\nmodel = "m"\nextra_body = { k = "sk-canary-0123" }', "alice: contains a key"),
     ('[alice]\nmodel = "m"\nextra_body = { k = "openais-canary" }', "alice: contains a key"),
     ('["openai:m"]\nmodel = "m"', "'openai:m' is not a name for a model"),
@@ -465,8 +465,8 @@ WRONG = [
     ('[policy]\nmodel = "m"', "the name policy is reserved; reserved names: openai, policy, python, human"),
     ('[gpt-5.1]\nmodel = "m"', 'gpt-5.1: a name with a dot needs quotes; write ["gpt-5.1"]'),
     ('[gpt-5]\nmodel = "m"\n[gpt-5.1.x]\nmodel = "m"', 'write ["gpt-5.1.x"]'),
-    ("[alice]\nmodel = 3", "alice: model: must be the provider's name for the model, in quotes"),
-    ('[alice]\nmodel = "m"\nother = { x = 1 }', "alice: other: unknown field; the fields are model, "),
+    ("[alice]\nmodel = 3", "alice: model: Input should be a valid string"),
+    ('[alice]\nmodel = "m"\nother = { x = 1 }', "alice: unknown field 'other'; the fields are model, "),
     ("[alice", "is not valid TOML"),
 ]  # fmt: skip
 
@@ -486,16 +486,12 @@ def test_a_wrong_file_is_one_line_that_names_file_table_and_field(
     assert "canary" not in said.lower()
 
 
-def test_each_field_says_which_values_are_allowed() -> None:
-    assert VALUES.keys() == ModelSettings.model_fields.keys()
-
-
 def test_every_command_that_reads_a_models_file_refuses_a_wrong_one(cli: Cli, home: Path) -> None:
     write(home, alice="")
     for command in (["models"], ["run", "mining", "--rounds", "1"], ["doctor"]):
         found = cli(*command).exception
         assert isinstance(found, UsageError)
-        assert str(found).startswith(f"{home / 'models.toml'}: alice: model is missing")
+        assert str(found).startswith(f"{home / 'models.toml'}: alice: model: Field required")
 
 
 def test_models_lists_what_the_file_has(cli: Cli, home: Path) -> None:

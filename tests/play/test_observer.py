@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from hobbes.engine.turn import meanings
@@ -26,6 +25,7 @@ from hobbes.wire.stand_in import stand_in
 from tests import forking
 from tests.conftest import Cli
 from tests.faults import failing
+from tests.graphs.threads import kept
 from tests.small_runs import go, played
 
 MODELS = "policy:copykitten*1,policy:beggar*1"
@@ -245,10 +245,7 @@ def test_a_clone_is_played_by_its_teams_model_with_a_memory_of_its_own(opened: S
     assert models["unit-a-2"] == models["unit-a"] == "policy/racer"
     assert models["unit-b-2"] == models["unit-b"] == "policy/copykitten"
     assert last.memories["unit-a-2"] != last.memories["unit-a"]
-
-    with SqliteSaver.from_conn_string(str(opened.home / "checkpoints.db")) as saver:
-        saved = saver.get({"configurable": {"thread_id": run.id}})
-    assert saved is not None
-    assert saved["channel_values"]["models"].items() >= {"unit-a-2": "policy:racer", **run.models}.items()
+    saved = kept(opened.home, run.id)[-1].checkpoint["channel_values"]
+    assert saved["models"].items() >= {"unit-a-2": "policy:racer", **run.models}.items()
     replayed = asyncio.run(replay_run(opened, run, reread=False))
     assert replayed.digest == run.digest

@@ -18,9 +18,13 @@ KEYS = {"state", "views", "memories", "over", "scores"} | HAPPENED
 SMALL = {"config": {"rows": 2, "cols": 2, "rounds": 2}, "agents": ["A", "B"], "seed": 1}
 
 
-def step(**request: Any) -> Any:
-    (line,) = step_lines(WORLDS["mining"], [json.dumps({**SMALL, **request})])
+def step_in(world: str, **request: Any) -> Any:
+    (line,) = step_lines(WORLDS[world], [json.dumps(request)])
     return json.loads(line)
+
+
+def step(**request: Any) -> Any:
+    return step_in("mining", **{**SMALL, **request})
 
 
 def test_without_a_state_it_starts_and_without_answers_it_only_shows() -> None:
@@ -150,9 +154,7 @@ def test_it_touches_no_file(cli: Cli, home: Path) -> None:
     ],
 )
 def test_a_memory_that_nobody_has_is_an_error(memories: Any, told: str) -> None:
-    line = json.dumps({**SMALL, "memories": memories})
-    (answer,) = step_lines(WORLDS["mining"], [line])
-    assert json.loads(answer)["error"].startswith(told)
+    assert step(memories=memories)["error"].startswith(told)
 
 
 BEG = {"unit-a": {"action": "beg", "amount": 3, "reason": "rent"}}
@@ -172,12 +174,10 @@ def test_a_ruling_that_nobody_asked_for_is_an_error(
     world: str, observer: str | None, answers: Any, told: str
 ) -> None:
     config = {"observer": observer} if observer else {}
-    line = json.dumps({"config": config, "answers": answers, "ruling": RULING})
-    (answer,) = step_lines(WORLDS[world], [line])
-    assert json.loads(answer)["error"].startswith(f"ruling: {told}")
+    answer = step_in(world, config=config, answers=answers, ruling=RULING)
+    assert answer["error"].startswith(f"ruling: {told}")
 
 
 def test_a_ruling_that_was_asked_for_is_carried_out() -> None:
-    line = json.dumps({"config": {"observer": "human"}, "answers": BEG, "ruling": RULING})
-    (answer,) = step_lines(WORLDS["trust"], [line])
-    assert json.loads(answer)["rulings"]["unit-a"]["granted"] == 2
+    answer = step_in("trust", config={"observer": "human"}, answers=BEG, ruling=RULING)
+    assert answer["rulings"]["unit-a"]["granted"] == 2
