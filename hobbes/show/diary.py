@@ -23,7 +23,6 @@ from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
-from hobbes.show.addresses import number_in
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.trace import check_names, named_in
 from hobbes.store.home import Store
@@ -118,6 +117,11 @@ class Choice:
 
     agents: tuple[str, ...] = ()
     event: str = ""
+
+    def address(self, first: int = 0) -> dict[str, object]:
+        """Return what the address of a page asks for: of one or two agents, from a turn on."""
+        query = {**dict(zip(("agent", "other"), self.agents, strict=False)), "event": self.event}
+        return {name: value for name, value in {**query, "first": first}.items() if value}
 
     def keeps(self, entry: Entry) -> bool:
         """Return whether an entry is shown."""
@@ -287,31 +291,16 @@ MAX_ENTRIES = 200
 """How many entries a page of a diary has, about."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiaryQuery:
-    """What the address of a page asks for: whose diary, filtered how, and from which turn on."""
-
-    agent: str = ""
-    other: str = ""
-    event: str = ""
-    first: int = 0
-
-    def address(self, **changed: object) -> dict[str, object]:
-        """Return what differs from the diary of all, as an address has it, with some of it changed."""
-        return {name: value for name, value in {**asdict(self), **changed}.items() if value}
-
-
-def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQuery:
-    """Return what an address asks for; raise UsageError if a part of it is wrong."""
+def choice_at(run: Run, names: Collection[str], at: Mapping[str, Any]) -> Choice:
+    """Return what an address chooses; raise UsageError if a part of it is wrong."""
     agent, other, event = (str(at.get(name, "")) for name in ("agent", "other", "event"))
-    query = DiaryQuery(agent, other, event, number_in(at, "first") or 0)
-    chosen(run, names, [name for name in (query.agent, query.other) if name])
-    check_event(run, query.event, "`event` in the address")
-    if query.other and query.other == query.agent:
+    agents = chosen(run, names, [name for name in (agent, other) if name])
+    check_event(run, event, "`event` in the address")
+    if other and other == agent:
         raise UsageError("`agent` and `other` in the address must be two agents")
-    if query.other and not query.agent:
+    if other and not agent:
         raise UsageError("`other` in the address needs an `agent`")
-    return query
+    return Choice(agents, event)
 
 
 def events_of(run: Run) -> list[str]:
@@ -326,17 +315,17 @@ def check_event(run: Run, event: str, option: str) -> None:
         raise UsageError(f"{option}: {run.world.name} has no {event!r}{near}")
 
 
-def diary_page(store: Store, run: Run, query: DiaryQuery) -> dict[str, Any]:
+def diary_page(store: Store, run: Run, choice: Choice, first: int) -> dict[str, Any]:
     """Return what a page of a diary shows, from its first turn on."""
-    choice = Choice(tuple(filter(None, (query.agent, query.other))), query.event)
     shown, following = list[Entry](), None
-    for entry in diary(store, run, choice, query.first):
+    for entry in diary(store, run, choice, first):
         if len(shown) >= MAX_ENTRIES and entry.turn != shown[-1].turn:
             following = entry.turn
             break
         shown.append(entry)
     return {
-        "query": query,
+        "choice": choice,
+        "first": first,
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "events": events_of(run),
         "columns": [part for part in COLUMNS if any(getattr(entry, part) for entry in shown)],

@@ -17,7 +17,6 @@ from hobbes.engine.record import canonical
 from hobbes.errors import UsageError
 from hobbes.experiment.experiment_file import overview
 from hobbes.nodes.journal import no_prompts
-from hobbes.show.addresses import number_in
 from hobbes.show.terminal import GAP, OUT, percent, plain, table
 from hobbes.store.home import Store
 from hobbes.store.probe_tables import probes_listed
@@ -57,7 +56,7 @@ def page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
 
     What is wrong with these is shown beside them.
     """
-    where, first = str(at.get("where", "")), number_in(at, "first") or 0
+    where, first = str(at.get("where", "")), at.get("first", 0)
     conditions = tuple(condition.strip() for condition in BETWEEN.split(where) if condition.strip())
     selection = Selection(conditions, str(at.get("sort", "")).strip())
     try:

@@ -117,12 +117,10 @@ def named_in(event: Mapping[str, Any], names: Collection[str]) -> Iterator[tuple
 
 def details(event: Mapping[str, Any], names: Collection[str]) -> str:
     """Return what an event says besides its type and agent, in one line; all but names is JSON."""
-    facts = [(key, value) for key, value in event.items() if key not in {"type", "agent"}]
-    said = [
-        value if isinstance(value, str) and value in names else json.dumps(value, ensure_ascii=False)
-        for _, value in facts
-    ]
-    return ", ".join(f"{key} {words}" for (key, _), words in zip(facts, said, strict=True))
+    facts = {key: value for key, value in event.items() if key not in {"type", "agent"}}
+    named = {key for key, _ in named_in(event, names)}
+    words = {key: facts[key] if key in named else json.dumps(facts[key], ensure_ascii=False) for key in facts}
+    return ", ".join(f"{key} {told}" for key, told in words.items())
 
 
 def counts(numbers: Mapping[str, int]) -> str:
@@ -178,14 +176,16 @@ def turn_card(store: Store, run: Run, number: int, full: FullTurn | None) -> Car
 
     `full` is what `full_turn` returns of it.
     """
+    attempts = store.calls.attempts(run.id, number).items()
+    calls = {agent: [_attempt_json(call) for call in of_agent] for agent, of_agent in attempts}
     if full is None:
-        return {"run": run.id, "turn": number, **NOTHING, "calls": _outcomes_by_agent(store, run, number)}
+        return {"run": run.id, "turn": number, **NOTHING, "calls": calls}
     record = full.turn.record.to_json()
     return {
         "run": run.id,
         "turn": number,
         "agents": [_agent_card(store, run, full, agent) for agent in full.turn.record.intents],
-        "calls": _outcomes_by_agent(store, run, number),
+        "calls": calls,
         "observer": observer_card(store, run, full),
         "events": record["events"],
         "draws": record["draws"],
@@ -194,12 +194,6 @@ def turn_card(store: Store, run: Run, number: int, full: FullTurn | None) -> Car
         "reports": reports(full.turn),
         "digest": full.turn.digest,
     }
-
-
-def _outcomes_by_agent(store: Store, run: Run, number: int) -> dict[str, list[Card]]:
-    """Return how each call of a turn ended, by agent."""
-    attempts = store.calls.attempts(run.id, number).items()
-    return {agent: [_attempt_json(call) for call in calls] for agent, calls in attempts}
 
 
 def agent_card(store: Store, run: Run, number: int, agent: str, full: FullTurn | None) -> Card:
@@ -335,15 +329,10 @@ def sent_to(card: Mapping[str, Any]) -> str:
 def usage_line(card: Mapping[str, Any]) -> str:
     """Return the tokens of a call and what else its provider says about it, in one line."""
     tokens, provider = card["tokens"], card["provider"]
-    kinds = {
-        "in": f"({tokens['cached']} cached, {tokens['cache_written']} written to the cache)",
-        "out": f"({tokens['reasoning']} reasoning)",
-    }
-    known = {"in": {*map(tokens.get, ("cached", "cache_written"))}, "out": {tokens["reasoning"]}}
-    counts = [
-        f"{tokens[kind]} tokens {kind}{f' {parts}' if known[kind] != {None} else ''}"
-        for kind, parts in kinds.items()
-    ]
+    cached = f" ({tokens['cached']} cached, {tokens['cache_written']} written to the cache)"
+    has_cache = (tokens["cached"], tokens["cache_written"]) != (None, None)
+    thought = "" if tokens["reasoning"] is None else f" ({tokens['reasoning']} reasoning)"
+    counts = [f"{tokens['in']} tokens in{cached * has_cache}", f"{tokens['out']} tokens out{thought}"]
     said = [
         f"{name.replace('_', ' ')} {provider[name]}"
         for name in ("finish_reason", "service_tier", "fingerprint", "id")

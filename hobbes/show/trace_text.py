@@ -22,6 +22,7 @@ from hobbes.show.terminal import (
     OUT,
     Trimmed,
     card,
+    columns_and_rows,
     escape_invisible,
     json_text,
     matrix,
@@ -77,10 +78,16 @@ def trace_turn(store: Store, run: Run, number: int, *, as_json: bool) -> None:
     if as_json:
         print_json(turn)
         return
-    looks = looks_in(store, run)
+    title, looks, calls = _title(run, number), looks_in(store, run), columns_and_rows(trace.all_calls(turn))
+    if full:
+        OUT.print(title)
+        show_entries(diary.diary(store, run, diary.Choice(), number, number), looks)
+        OUT.print(table("\ncalls", *calls, looks))
+        _show_figures(turn, looks)
+    else:
+        OUT.print(title.append(" has not finished; its calls so far:"))
+        OUT.print(table("", *calls, looks))
     after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
-    entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
-    show_turn(_title(run, number), turn, entries, looks)
     OUT.print(picture(after, words_of(run, looks)), end="")
 
 
@@ -180,18 +187,8 @@ def _title(run: Run, number: int) -> Text:
     return Text(escape_invisible(f"run {run.label}, turn {number}"), style="bold")
 
 
-def show_turn(title: Text, turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> None:
-    """Print a turn: what each agent thought, said and did, its calls, draws, arithmetic, and ratings.
-
-    Before the end of the turn, only its calls are printed.
-    """
-    if turn["digest"] is None:
-        OUT.print(title.append(" has not finished; its calls so far:"))
-        OUT.print(_calls("", trace.all_calls(turn), looks))
-        return
-    OUT.print(title)
-    show_entries(entries, looks)
-    OUT.print(_calls("\ncalls", trace.all_calls(turn), looks))
+def _show_figures(turn: trace.Card, looks: Looks) -> None:
+    """Print the draws of a turn, its arithmetic, and the ratings after it."""
     if draws := [_draw_row(draw) for draw in turn["draws"]]:
         OUT.print(table("\ndraws", ("event", "subject", "participants", "winner"), draws, looks))
     for agent, figures in turn["arithmetic"].items():
@@ -287,7 +284,7 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
         *([("view", json_text(data["view"]))] if "view" in data else []),
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
-        ("attempts", _calls("", data["attempts"], looks)),
+        ("attempts", table("", *columns_and_rows(data["attempts"]), looks)),
         ("rejections and corrections", table("", REFUSED, refused) if refused else Text("none")),
     ]
     if "intent" in data:
@@ -304,7 +301,3 @@ def _outcome(data: Mapping[str, Any]) -> str:
     outcome = f"{data['outcome']}, found as {data['found_as']}, attempt {data['attempt']}, {data['model']}"
     cost = f"{data['milliseconds']} ms, {trace.usage_line(data)}"
     return f"{outcome}; {cost}\n{data['error']}".strip()
-
-
-def _calls(title: str, calls: list[dict[str, Any]], looks: Looks) -> RenderableType:
-    return table(title, tuple(calls[0] if calls else ()), [list(call.values()) for call in calls], looks)

@@ -17,7 +17,7 @@ from hobbes.play.people import requests
 from hobbes.show import trace
 from hobbes.show.aftermath import aftermath
 from hobbes.show.boards import Cards, parts, svg
-from hobbes.show.diary import DiaryQuery, diary_page, of_turn, query_of
+from hobbes.show.diary import Choice, choice_at, diary_page, of_turn
 from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
 from hobbes.show.story import REFUSED, lines_near, story_of
@@ -201,27 +201,26 @@ class RunPages(Pages):
             now=now,
             sent=trace.new_words(was, now),
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
-            own_diary=self._diary(DiaryQuery(agent), number) if self.live and agent in self.looks else None,
+            own_diary=self._diary(Choice((agent,)), number) if self.live and agent in self.looks else None,
             commands=self._commands(number, agent),
             note=self.store.notes.at(Place(run.id, number, agent)),
         )
 
     def diary(self, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
-        query = query_of(self.run, self.looks, at)
+        choice = choice_at(self.run, self.looks, at)
         return self._of_run(
             "diary.html",
-            *(filter(None, (query.agent, query.other)) if query.agent else (EVERYBODY,)),
-            *(("--event", query.event) if query.event else ()),
-            **diary_page(self.store, self.run, query),
+            *(choice.agents or (EVERYBODY,)),
+            *(("--event", choice.event) if choice.event else ()),
+            **diary_page(self.store, self.run, choice, at.get("first", 0)),
             address=self._diary,
+            whole=Choice(choice.agents),
         )
 
-    def _diary(self, query: DiaryQuery, turn: int | None = None, **changed: object) -> str:
-        """Return the URL of a diary; with a turn, of all that the diary has from the turn on."""
-        if turn is not None:
-            query = DiaryQuery(query.agent, query.other, first=turn)
-        return self.link(self.run.id, "diary", **query.address(**changed))
+    def _diary(self, choice: Choice, first: int = 0) -> str:
+        """Return the URL of what is chosen of a diary, from a turn on."""
+        return self.link(self.run.id, "diary", **choice.address(first))
 
     def _commands(self, number: int, agent: str | None = None) -> list[tuple[str, str]]:
         """Return what can be done from a turn: in words, and as a command."""

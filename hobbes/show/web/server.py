@@ -5,6 +5,7 @@ another site's page asks for is refused, since it would be read there.
 `hobbes.wire.guard` says who may see the pages, `hobbes.wire.body_limits` how much a request may send.
 """
 
+import re
 import secrets
 import sys
 from collections.abc import Callable, Mapping
@@ -24,7 +25,6 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from hobbes.errors import HobbesError, UsageError
-from hobbes.show.addresses import number_in
 from hobbes.show.terminal import remark
 from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.page_templates import POLICY, STATIC, fill
@@ -70,15 +70,18 @@ register_url_convertor("number", _Turn())
 At: TypeAlias = Mapping[str, Any]
 """What an address names: run, turn, agent; or a and b."""
 
+NUMBERS = frozenset({"first", "situation", "turn"})
+"""What an address may ask for by a number."""
+
 PAGES: Mapping[str, Callable[[Store, At], str]] = {
     "/": lambda store, at: _home_pages(store).runs(at),
     "/compare": lambda store, at: _home_pages(store).compare(_run(store, at, "a"), _run(store, at, "b")),
     "/search": lambda store, at: _home_pages(store).search(at),
     "/experiments/{name}": lambda store, at: _experiment_pages(store).experiment(at["name"]),
     "/probes/{name}": lambda store, at: _experiment_pages(store).probe(
-        at["name"], number_in(at, "situation"), at.get("column", "")
+        at["name"], at.get("situation"), at.get("column", "")
     ),
-    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(number_in(at, "turn")),
+    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(at.get("turn")),
     "/{run}/{turn:number}": lambda store, at: _run_pages(store, at).at_a_turn(at["turn"]),
     "/{run}/diary": lambda store, at: _run_pages(store, at).diary(at),
     # A turn at a glance, which the script puts into the page of its run.
@@ -110,12 +113,22 @@ def _run(store: Store, at: At, which: str = "run") -> Run:
     return with_turns(store, store.runs.find(at[which]))
 
 
+def _asked_for(query: Mapping[str, str]) -> At:
+    """Return what follows the `?` of an address; raise UsageError for a number that is none from 0."""
+    at: dict[str, Any] = {**query}
+    for name in NUMBERS & at.keys():
+        if not re.fullmatch("[0-9]{1,9}", at[name]):
+            raise UsageError(f"`{name}` in the address is not a number from 0")
+        at[name] = int(at[name])
+    return at
+
+
 def site(home: Path, host: str, token: str | None = None) -> Starlette:
     """Return the web site of a home. With a token, it is shown only to those who know the token."""
 
     def page(show: Callable[[Store, At], str], request: Request) -> Response:
         """Return a page. Starlette calls this in a thread, with a connection of its own."""
-        at = {**request.query_params, **request.path_params}
+        at = {**_asked_for(request.query_params), **request.path_params}
         with open_store(home, writes=False) as opened, opened.as_of_now():
             text = show(opened, at)
         kind = "image/svg+xml" if text.startswith("<svg") else "text/html"
