@@ -412,7 +412,7 @@ class _Drawing:
         ink = self._ink(arrow.owner, DARKEST if arrow.succeeded else 0) + (" c" if self.is_full else " b")
         yield shaft.draw(ink)
         if shaft.sign == "help":
-            yield circle(ink, shaft.middle, 3.6 * shaft.size)
+            yield circle(ink, shaft.point(0.5), 3.6 * shaft.size)
         if shaft.sign == "meet":
             yield circle(ink, shaft.tip, 5 * shaft.size)
         if not arrow.succeeded:
@@ -438,7 +438,7 @@ class _Drawing:
             if is_within and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
                 return word(text, (x, y), "m a w")
-        x, y = shaft.middle
+        x, y = shaft.point(0.5)
         return word(text, (min(max(x, half), WIDTH - half), y), "m a w z")
 
     def _box(self, spot: _Spot, k: int) -> Box:
@@ -547,7 +547,7 @@ def _key(kind: Kind, *, is_on_disc: bool) -> str:  # noqa: PLR0911  one for each
     match kind.sign:
         case "harm" | "help" | "meet":
             shaft = Shaft((4, 0), (27, 0), 0, 2, 0.8, kind.sign)
-            at = {"help": shaft.middle, "meet": shaft.tip}.get(kind.sign)
+            at = {"help": shaft.point(0.5), "meet": shaft.tip}.get(kind.sign)
             return shaft.draw("g") + (circle("g", at, 3.4) if at else "")
         case "bound" | "joined" | "parted":
             return "".join(path(ink, (4, 0), "h#", 22) for ink in BANDS[kind.sign])

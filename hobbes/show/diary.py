@@ -24,7 +24,7 @@ from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
-from hobbes.show.trace import check_names, named_in
+from hobbes.show.trace import CORRECTED, FAILED, REJECTED, check_names, named_in
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import PlainRecord, without_effects
 from hobbes.store.recorded_run import Run
@@ -32,9 +32,6 @@ from hobbes.store.turns import LoggedTurn
 
 COLUMNS = ("thought", "said", "done")
 """What a page has beside each other of an agent's turn."""
-
-FAILED, REJECTED, CORRECTED = "failed call", "rejection", "correction"
-"""The events of an entry that every world has, besides what its readers look for."""
 
 
 @dataclass(frozen=True, slots=True)

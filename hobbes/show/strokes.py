@@ -184,7 +184,7 @@ MIN_LENGTH = 12.0
 
 @dataclass(frozen=True, slots=True)
 class Shaft:
-    """A bent arrow from one point to another: its outline, its tip, its middle, and where it bends to.
+    """A bent arrow from one point to another: its outline, its tip, its points, and where it bends to.
 
     It begins `before` pixels from the start and stops `after` pixels from the end, less if they are too near
     to one another. `bend` is how far it swings to its left, as a share of its length.
@@ -237,11 +237,6 @@ class Shaft:
         """The point to which both halves of it lead."""
         (x0, y0), (x1, y1), (sx, sy) = self.foot, self.tip, self._swing
         return min(max((x0 + x1) / 2 + sx, MARGIN), WIDTH - MARGIN), max((y0 + y1) / 2 + sy, MARGIN)
-
-    @property
-    def middle(self) -> Point:
-        """Its middle."""
-        return self.point(0.5)
 
     def point(self, share: float) -> Point:
         """Return the point on it after a share of its way."""

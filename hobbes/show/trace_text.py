@@ -24,7 +24,7 @@ from hobbes.show.terminal import (
     card,
     columns_and_rows,
     escape_invisible,
-    json_text,
+    json_lines,
     matrix,
     next_step,
     picture,
@@ -32,7 +32,6 @@ from hobbes.show.terminal import (
     print_json,
     styled_name,
     table,
-    tokens_text,
     told_text,
 )
 from hobbes.show.trace import REFUSED, Headline, refused_rows
@@ -42,15 +41,22 @@ from hobbes.store.recorded_run import Run
 
 
 def trace_run(store: Store, run: Run, *, raw: bool, as_json: bool) -> None:
-    """Print a run turn by turn; only if it is `raw`, people are shown all its figures, too."""
+    """Print a run in short and turn by turn, then the number of its events and, if `raw`, all its figures."""
     if as_json:
         print_json(trace.overview(store, run))
         return
     show_headline(run, trace.headline(store, run))
     looks = looks_in(store, run)
-    show_story(story_of(store, run, looks), looks)
+    story = story_of(store, run, looks)
+    show_sentences(story, looks)
+    for line in story.lines:
+        parts = [told_text(words, looks) for words in line.words or ("not finished",)]
+        parts += [Text(line.failures, style="bold red")] if line.failed else []
+        print_line(line.turns, Text(" · ").join(parts))
+    if story.happened:
+        print_line("all", Text(trace.counts(story.happened)))
     if raw:
-        OUT.print(json_text(store.figures.result(run)))
+        OUT.print(plain(json_lines(store.figures.result(run))))
         OUT.print(table("\nmeasures", ("measure", "value"), store.figures.measures(run.id).items()))
 
 
@@ -108,7 +114,7 @@ def show_headline(run: Run, headline: Headline) -> None:
     name = f" ({run.name})" if run.name else ""
     parts = [
         f"run {run.id}{name}: {run.world.name}, {headline.state}",
-        *([f"tokens {tokens_text(headline.tokens)}"] if headline.has_tokens else []),
+        *([f"tokens {headline.tokens}"] if headline.tokens else []),
         ", ".join(words for *_, words in headline.went_wrong),
     ]
     OUT.print(Text(escape_invisible(" · ".join(parts)), style="bold"))
@@ -120,20 +126,6 @@ def show_sentences(story: Story, looks: Looks) -> None:
         OUT.print(told_text(" ".join(story.sentences), looks))
         moments = (f"turn {turn}: {', '.join(words)}" for turn, words in story.moments.items())
         OUT.print(told_text("; ".join(moments), looks))
-
-
-def show_story(story: Story, looks: Looks) -> None:
-    """Print what happened in a run, its key moments, and a line for each turn.
-
-    The last line has the number of all events.
-    """
-    show_sentences(story, looks)
-    for line in story.lines:
-        parts = [told_text(words, looks) for words in line.words or ("not finished",)]
-        parts += [Text(line.failures, style="bold red")] if line.failed else []
-        print_line(line.turns, Text(" · ").join(parts))
-    if story.happened:
-        print_line("all", Text(trace.counts(story.happened)))
 
 
 def print_line(turn: int | str, text: Text) -> None:
@@ -281,7 +273,7 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
     parts: list[tuple[str, RenderableType]] = [
         *([] if data_only else [("system prompt", plain(data["system"] or "none"))]),
         (f"prompt ({data_only})" if data_only else "prompt", plain(data["prompt"])),
-        *([("view", json_text(data["view"]))] if "view" in data else []),
+        *([("view", plain(json_lines(data["view"])))] if "view" in data else []),
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
         ("attempts", table("", *columns_and_rows(data["attempts"]), looks)),

@@ -33,9 +33,8 @@ from hobbes.show.terminal import (
     players_texts,
     ratees_of,
     shade_of,
-    tokens_text,
 )
-from hobbes.show.trace import beginning, details, usage_line
+from hobbes.show.trace import CORRECTED, FAILED, REJECTED, beginning, details, usage_line
 from hobbes.store.home import Store
 
 MAX_CHOICES = 24
@@ -108,7 +107,7 @@ def environment() -> Environment:
     )
     functions: tuple[Callable[..., object], ...] = (
         *(beginning, columns_and_rows, cost_text, details, percent, players_texts, ratees_of),
-        *(shade_of, sign_of, tokens_text, usage_line, with_names),
+        *(shade_of, sign_of, usage_line, with_names),
     )
     templates.filters["counted"] = counted
     templates.globals |= {
@@ -119,7 +118,7 @@ def environment() -> Environment:
         "policy": POLICY,
         "file_policy": FILE_POLICY,
         "decisions": DECISIONS,
-        "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "event": "⚑"},
+        "signs": {FAILED: "✗", REJECTED: "⊘", CORRECTED: "✎"},
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "lines": json_lines,
         "nothing_done": NOTHING_DONE,
