@@ -405,16 +405,12 @@ class _Drawing:
         )
 
     def _arrow(self, arrow: Arrow, shaft: Shaft, others: int) -> Iterator[str]:
-        """Yield an arrow: pale and crossed out if it failed, with a coin if it gives something.
+        """Yield an arrow, pale and crossed out if it failed.
 
         `others` lead the same way: its cross stands a little before theirs.
         """
         ink = self._ink(arrow.owner, DARKEST if arrow.succeeded else 0) + (" c" if self.is_full else " b")
         yield shaft.draw(ink)
-        if shaft.sign == "help":
-            yield circle(ink, shaft.point(0.5), 3.6 * shaft.size)
-        if shaft.sign == "meet":
-            yield circle(ink, shaft.tip, 5 * shaft.size)
         if not arrow.succeeded:
             yield cross(shaft.point(1 - 0.15 * min(others, 5)), 4 * shaft.size)
         if arrow.source not in self.spots:
@@ -546,9 +542,7 @@ def _key(kind: Kind, *, is_on_disc: bool) -> str:  # noqa: PLR0911  one for each
     corner: Point = (8, -6)
     match kind.sign:
         case "harm" | "help" | "meet":
-            shaft = Shaft((4, 0), (27, 0), 0, 2, 0.8, kind.sign)
-            at = {"help": shaft.point(0.5), "meet": shaft.tip}.get(kind.sign)
-            return shaft.draw("g") + (circle("g", at, 3.4) if at else "")
+            return Shaft((4, 0), (27, 0), 0, 2, 0.8, kind.sign).draw("g")
         case "bound" | "joined" | "parted":
             return "".join(path(ink, (4, 0), "h#", 22) for ink in BANDS[kind.sign])
         case "new" if not is_on_disc:

@@ -152,8 +152,9 @@ def diary(store: Store, run: Run, choice: Choice, first: int = 0, last: int | No
             told = _Turn(store, run, logged.turn, logged.record, choice.agents, written)
             if choice.keeps(entry := told.entry(agent)):
                 yield entry
-        for event in plain["events"]:
-            _keep(written, logged.turn, event)
+        for message in (event for event in plain["events"] if event["type"] == MESSAGE):
+            last_one = _message(logged.turn, Event.from_json(message))
+            written[message["agent"], last_one.to] = last_one
 
 
 def _who_may_have(world: AnyWorld, record: PlainRecord, event: str) -> Iterable[str]:
@@ -191,13 +192,6 @@ def thought_of(store: Store, run: Run, number: int, record: TurnRecord, agent: s
 def others_in(run: Run, record: TurnRecord, event: Event) -> list[str]:
     """Return whom an event of a turn names besides its agent."""
     return [other for _, other in named_in(event.facts, {*run.setting.agents, *record.intents})]
-
-
-def _keep(written: Written, turn: int, event: PlainRecord) -> None:
-    """Keep a message as the last one of its agent."""
-    if event["type"] == MESSAGE:
-        message = _message(turn, Event.from_json(event))
-        written[event["agent"], message.to] = message
 
 
 def _message(turn: int, event: Event) -> Message:
@@ -266,7 +260,8 @@ class _Turn:
 
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with the events it is and, if it is one, what its agent had last written before."""
-        events = _looked_for(self.run.world, done)
+        own = [event.to_json() for event in done.events if event.type == done.type]
+        events = [mark.name for mark in self.run.world.telling.landmarks if any(map(mark.is_at, own))]
         named = [others_in(self.run, self.record, event) for event in done.events if events]
         others = dict.fromkeys(chain.from_iterable(named))
         promised = [self._promised(agent, other) for other in others if self.written]
@@ -276,12 +271,6 @@ class _Turn:
         """Return what an agent had written to another one, or to all, before this turn."""
         wrote = [self.written[agent, to] for to in (other, None) if (agent, to) in self.written]
         return Promised(other, max(wrote, key=attrgetter("turn"), default=None))
-
-
-def _looked_for(world: AnyWorld, done: Done) -> list[str]:
-    """Return the events that a reader looks for among what was done."""
-    own = [event.to_json() for event in done.events if event.type == done.type]
-    return [mark.name for mark in world.telling.landmarks if any(map(mark.is_at, own))]
 
 
 MAX_ENTRIES = 200

@@ -256,11 +256,13 @@ class Shaft:
         return uy * to, -ux * to
 
     def draw(self, ink: str) -> str:
-        """Return it as one closed path: along its left, around its head, back along its right."""
+        """Return it as one closed path: along its left, around its head, back along its right.
+
+        One that gives something carries a coin, one that is offered ends in a round hand.
+        """
         (x0, y0), (x1, y1), (cx, cy), (ux, uy) = self.foot, self.tip, self._control, self._along
         last = hypot(x1 - cx, y1 - cy) or 1.0
         tx, ty = (x1 - cx) / last, (y1 - cy) / last
-        # Whoever meets offers a round hand, which is drawn at the tip; others have a head with two wings.
         head, wing = (4 * self.size, 0.0) if self.sign == "meet" else (9 * self.size, 5.5 * self.size)
         thick = (2.4 if self.sign == "harm" else 1.4) * self.size
         bx, by = x1 - tx * head, y1 - ty * head
@@ -269,4 +271,9 @@ class Shaft:
         necks = [(bx + ty * w, by - tx * w) for w in (thick, wing, -wing, -thick)]
         corners = [*left, *necks[:2], (x1, y1), *necks[2:], *right]
         steps = "Q####L##L##L##L##Q####Z"
-        return path(ink, corners[0], steps, *(length for corner in corners[1:] for length in corner))
+        drawn = path(ink, corners[0], steps, *(length for corner in corners[1:] for length in corner))
+        if self.sign == "help":
+            drawn += circle(ink, self.point(0.5), 3.6 * self.size)
+        if self.sign == "meet":
+            drawn += circle(ink, self.tip, 5 * self.size)
+        return drawn
