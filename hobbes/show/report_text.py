@@ -269,7 +269,7 @@ def html(document: Document, left_out: Sequence[str]) -> str:
     """
     from hobbes.show.web.page_templates import fill  # noqa: PLC0415  slow to import
 
-    return fill("report.html", document=document, left_out=left_out, script=False)
+    return fill("report.html", document=document, left_out=left_out, live=False, script=False)
 
 
 def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Picture]:

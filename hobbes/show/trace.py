@@ -265,11 +265,9 @@ REFUSED = ("kind", "stage", "code", "said", "kept", "detail")
 """The columns of what was rejected and corrected in one answer."""
 
 
-def refused_rows(
-    drops: Iterable[Mapping[str, Any]], mends: Iterable[Mapping[str, Any]]
-) -> list[tuple[object, ...]]:
-    """Return what was rejected and corrected in one answer as the rows of a table."""
-    kinds = [*((REJECTED, one) for one in drops), *((CORRECTED, one) for one in mends)]
+def refused_rows(card: Card) -> list[tuple[object, ...]]:
+    """Return what was rejected and corrected in the answer of a card as the rows of a table."""
+    kinds = [*((REJECTED, one) for one in card["drops"]), *((CORRECTED, one) for one in card["mends"])]
     return [(kind, *(cell_of_json(one.get(column)) for column in REFUSED[1:])) for kind, one in kinds]
 
 

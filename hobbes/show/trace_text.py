@@ -267,9 +267,9 @@ def _in_words(data: Mapping[str, Any], narrative: Narrative, after: Aftermath) -
     }
 
 
-def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
+def _raw_parts(data: trace.Card, looks: Looks) -> list[tuple[str, RenderableType]]:
     """Return what is raw on a card: prompt, view, answer, and all records about them."""
-    data_only, refused = trace.sent_to(data), refused_rows(data["drops"], data["mends"])
+    data_only, refused = trace.sent_to(data), refused_rows(data)
     parts: list[tuple[str, RenderableType]] = [
         *([] if data_only else [("system prompt", plain(data["system"] or "none"))]),
         (f"prompt ({data_only})" if data_only else "prompt", plain(data["prompt"])),

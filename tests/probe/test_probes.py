@@ -24,7 +24,7 @@ from hobbes.probe.situations import ProbeFile, Situation, add, pick, read_probe_
 from hobbes.probe.table import Answer, CellAnswers, ColumnResult, Difference, ProbeResult, read_probe
 from hobbes.show.documents import MAX_TALL
 from hobbes.show.probe_reports import by_change, document
-from hobbes.show.web.server import link
+from hobbes.show.web.page_templates import link
 from hobbes.store.home import Store
 from hobbes.wire.recorder import environment, in_thread
 from hobbes.wire.stand_in import stand_in

@@ -21,10 +21,10 @@ from hobbes.play.start import RunOptions, begin
 from hobbes.show.exports import export
 from hobbes.show.story import story_of
 from hobbes.show.timeline import MAX_POINTS, sample
-from hobbes.show.web.home_pages import HomePages
+from hobbes.show.web.home_pages import compare_page, runs_page, search_page
+from hobbes.show.web.page_file import PageFile
 from hobbes.show.web.page_templates import FILE_POLICY, reload_after
 from hobbes.show.web.run_pages import RunPages
-from hobbes.show.web.server import link
 from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run
 from hobbes.store.run_journal import RunJournal
@@ -366,16 +366,16 @@ def test_agents_text_cannot_change_the_structure_of_a_page(tmp_path: Path, repli
     built: list[dict[str, Any]] = []
     for name, texts in (("one", PAYLOADS), ("other", harmless)):
         with open_store(tmp_path / name) as opened:
-            run, home = spoken(opened, replies, texts), HomePages(opened, link, live=True)
-            shown = RunPages(opened, link, live=True, run=run)
-            pages = {"runs": home.runs({}), "run": shown.at_a_turn(), "first": shown.at_a_turn(1)}
+            run = spoken(opened, replies, texts)
+            shown = RunPages(opened, run)
+            pages = {"runs": runs_page(opened, {}), "run": shown.at_a_turn(), "first": shown.at_a_turn(1)}
             pages["moment"] = shown.moment(1)
             pages |= {agent: shown.card(1, agent) for agent in run.setting.agents}
             pages["two"] = shown.diary({"agent": "AgentA", "other": "AgentB"})
             pages["diary"] = shown.diary({})
-            pages["search"] = home.search({"q": "attacks", "kind": "answer"})
+            pages["search"] = search_page(opened, {"q": "attacks", "kind": "answer"})
             other = spoken(opened, replies, ["so"] * len(texts))
-            pages["compare"] = home.compare(run, other)
+            pages["compare"] = compare_page(opened, run, other)
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
         built.append({page: structure(text) for page, text in pages.items()})
         assert ("mark",) in built[-1]["search"]
@@ -393,7 +393,7 @@ def test_whatever_agents_ask_the_page_of_the_run_is_built_alike(opened: Store, r
     built = []
     for text in ("harmless", *PAYLOADS):
         run = begging(opened, replies, text)
-        page = RunPages(opened, link, live=True, run=run).at_a_turn()
+        page = RunPages(opened, run).at_a_turn()
         assert "requests</caption>" in page
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", page)
         built.append(structure(page))
@@ -410,7 +410,7 @@ def test_in_a_browser_nothing_runs_and_the_content_security_policy_blocks_script
     opened: Store, tmp_path: Path, replies: Replies
 ) -> None:
     """The page's own policy is a second wall; without it the same script runs."""
-    shown = RunPages(opened, link, live=False, run=mining(opened)).at_a_turn()
+    shown = PageFile(opened, mining(opened), range(1)).at_a_turn()
     owned = shown.replace("<main>", f"<main>{PAYLOADS[0]}{PAYLOADS[1]}")
     (tmp_path / "with.html").write_text(owned)
     (tmp_path / "without.html").write_text(owned.replace("Content-Security-Policy", "x-nothing"))
