@@ -354,26 +354,26 @@ class _Drawing:
         """Yield the arrows with their labels, in one group: while one is pointed at, the others are pale."""
         before, alike = Counter[frozenset[str | None]](), Counter[tuple[str | None, str]]()
         outwards: dict[frozenset[str | None] | str, bool] = {}
-        shafts: list[tuple[Shaft, int]] = []
+        shafts: list[tuple[Arrow, Shaft, int]] = []
         for arrow in self.arrows:
             ends = frozenset((arrow.source, arrow.target))
             side = not outwards.get(ends, outwards.get(arrow.target, True))
             outwards |= {ends: side, arrow.target: side}
             way = arrow.source, arrow.target
-            shafts.append((self._shaft(arrow, before[ends] // 2, outwards=side), alike[way]))
+            shafts.append((arrow, self._shaft(arrow, before[ends] // 2, outwards=side), alike[way]))
             before[ends] += 1
             alike[way] += 1
         taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
         taken += [_centred(spot.at, spot.half) for spot in self.spots.values()]
         if not self.is_full:
-            taken += [_centred(shaft.point(share), 3) for shaft, _ in shafts for share in SAMPLES]
-        arrows = []
-        for arrow, (shaft, others) in zip(self.arrows, shafts, strict=True):
-            drawn = [*self._arrow(arrow, shaft, others), self._label(arrow, shaft, taken)]
-            arrows.append((self._whose(arrow.source, arrow.owner), _titled(arrow.words, "".join(drawn))))
-        if arrows:
+            taken += [_centred(shaft.point(share), 3) for _, shaft, _ in shafts for share in SAMPLES]
+        if shafts:
             yield '<g class="j">'
-            yield from self._linked(arrows)
+            yield from self._linked(
+                (self._whose(arrow.source, arrow.owner), _titled(arrow.words, "".join(drawn)))
+                for arrow, shaft, others in shafts
+                for drawn in [[*self._arrow(arrow, shaft, others), self._label(arrow, shaft, taken)]]
+            )
             yield "</g>"
 
     def _shaft(self, arrow: Arrow, before: int, *, outwards: bool) -> Shaft:

@@ -85,11 +85,8 @@ def fit_text(text: str, room: float, size: float = 10, *, end: bool = False) -> 
         left -= WIDE_LETTER if east_asian_width(letter) in "WF" else 1
         if left < 0:
             kept = max(k - 1, 0)
-            return (
-                f"…{escape_foreign(shown[len(shown) - kept :])}"
-                if end
-                else f"{escape_foreign(shown[:kept].rstrip())}…"
-            )
+            cut = f"…{shown[len(shown) - kept :]}" if end else f"{shown[:kept].rstrip()}…"
+            return escape_foreign(cut)
     return escape_foreign(shown)
 
 
