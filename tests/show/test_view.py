@@ -14,7 +14,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.engine.answer import FoundAs, Outcome
-from hobbes.errors import HobbesError
 from hobbes.nodes.journal import Address, Call, Prompt, Reply
 from hobbes.play.people import open_questions
 from hobbes.play.start import RunOptions, begin
@@ -34,14 +33,6 @@ from tests.play.test_observer import game, on
 from tests.show.conftest import Replies
 from tests.show.test_counted import faulty_run
 from tests.small_runs import go, mining, played
-from tests.wire.test_faults import served
-
-
-def dead_run(opened: Store) -> Run:
-    """Begin a run of two agents, to whom nobody gives an answer."""
-    with served({"error-500": 1.0}):
-        values: dict[str, Any] = {"rounds": 2, "on_failure": "halt"}
-        return played(opened, RunOptions("mining", 2, models="openai:policy/guided", values=values))
 
 
 def test_each_decision_has_an_address(opened: Store, pages: TestClient) -> None:
@@ -151,21 +142,6 @@ def test_style_sheet_and_script_are_loaded_once_and_everything_is_compressed(
         kept = pages.get(address)
         assert "immutable" in kept.headers["cache-control"]
         assert hashlib.sha256(kept.content).hexdigest().startswith(Path(address).stem)
-
-
-def test_an_unfinished_turn_shows_its_calls(opened: Store, pages: TestClient) -> None:
-    """Two agents' calls fail in turn 0, and a run that halts on failures takes no default."""
-    with pytest.raises(HobbesError):
-        dead_run(opened)
-    page = pages.get("/last").text
-    assert "not finished" in page
-    assert "This turn has not finished" in page
-    assert page.count("✗ provider-error") == 2
-    assert "HTTP 500" in page
-    assert re.search('href="/[^"]*/0/miner-02"', page)
-    card = pages.get("/last/0/miner-02").text
-    assert "✗ provider-error" in card
-    assert "miner-02" in card.partition("<summary>What was sent</summary>")[2]
 
 
 def test_reports_of_the_second_run_are_shown_if_the_first_has_none(opened: Store, pages: TestClient) -> None:
