@@ -111,13 +111,19 @@ def svg(board: Board, cards: Cards = ()) -> str:
 
     What belongs to an agent with a card is a link to it.
     """
-    drawing, titles, drawn = _Drawing(board, dict(cards)), wrap(board.title, 48)[:3], [STYLE_ELEMENT]
-    drawn += [word(escape_foreign(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(titles)]
+    drawn, high = whole(board, cards)
+    return _document(board.title, [STYLE_ELEMENT, *drawn], WIDTH, high)
+
+
+def whole(board: Board, cards: Cards = ()) -> Part:
+    """Return all parts of a board, below its title."""
+    drawing, titles = _Drawing(board, dict(cards)), wrap(board.title, 48)[:3]
+    drawn = [word(escape_foreign(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(titles)]
     top = 8.0 + 16 * len(titles)
     for inside, high in (drawing.plane(), drawing.figures(), drawing.legend()):
         drawn += [f'<svg y="{number(top)}" width="{WIDTH}" height="{number(high)}">', *inside, "</svg>"]
         top += high + 8
-    return _document(board.title, drawn, WIDTH, top + 4)
+    return drawn, top + 4
 
 
 def parts(board: Board, cards: Cards = ()) -> Parts:

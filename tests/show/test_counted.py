@@ -114,7 +114,7 @@ def test_failed_calls_of_the_observer_count(opened: Store, monkeypatch: pytest.M
     )
 
 
-def test_an_unfinished_turn_shows_its_calls(
+def test_an_unfinished_turn_shows_its_calls_and_has_no_board(
     opened: Store, cli: Cli, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run halts in turn 1, in which one call was refused and one unreadable."""
@@ -144,6 +144,9 @@ def test_an_unfinished_turn_shows_its_calls(
     page = pages.get("/last/1/miner-01").text
     assert "✗ refused" in page
     assert "miner-01" in page.partition("<summary>What was sent")[2]
+    assert "<svg" not in pages.get("/last/1.html").text
+    missing = pages.get("/last/1.svg")
+    assert (missing.status_code, "there is no board of turn 1" in missing.text) == (404, True)
 
 
 def test_the_summary_of_a_run_counts_its_failed_calls(cli: Cli) -> None:
