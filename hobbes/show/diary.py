@@ -221,11 +221,10 @@ class _Turn:
             return Entry(self.number, agent, None, said=said, done=done, events=tuple(looked_for))
         outcome, lost = self.record.outcomes.get(agent), ""
         if outcome is not None and outcome not in DECISIONS:
-            looked_for[FAILED] = None
             lost = f"its orders {not_read(self.run.world, outcome)}"
         drops = [drop.to_json() for drop in self.record.drops if drop.agent == agent]
         mends = [mend.to_json() for mend in self.record.mends if mend.agent == agent]
-        looked_for |= {**({REJECTED: None} if drops else {}), **({CORRECTED: None} if mends else {})}
+        wrong = [event for event, is_so in ((FAILED, lost), (REJECTED, drops), (CORRECTED, mends)) if is_so]
         if agent in self.record.intents and not by(self.record.events, agent):
             done = (Deed("", "did nothing"),)
         thought, source = thought_of(self.store, self.run, self.number, self.record, agent)
@@ -239,7 +238,7 @@ class _Turn:
             said,
             done,
             tuple(refused(self.run.world, outcome, [*drops, *mends])),
-            tuple(looked_for),
+            (*looked_for, *wrong),
         )
 
     def _concerns(self, event: Event) -> bool:
