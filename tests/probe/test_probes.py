@@ -440,7 +440,7 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
         told = asked(opened, name="p", situation=five, prompts=[mine], times=2)
     every = pages.get("/").text
     assert link("probes", "p") in every
-    assert f"5 situations: recorded, {escape(mine)}" in every
+    assert f"5 situations, columns recorded, {escape(mine)}" in every
     page = pages.get("/probes/p").text
     for n in range(1, 6):
         for column in ("recorded", "be"):
