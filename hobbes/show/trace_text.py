@@ -34,7 +34,7 @@ from hobbes.show.terminal import (
     table,
     told_text,
 )
-from hobbes.show.trace import REFUSED, Headline, refused_rows
+from hobbes.show.trace import REFUSED, refused_rows
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -45,7 +45,7 @@ def trace_run(store: Store, run: Run, *, raw: bool, as_json: bool) -> None:
     if as_json:
         print_json(trace.overview(store, run))
         return
-    show_headline(run, trace.headline(store, run))
+    show_headline(store, run)
     looks = looks_in(store, run)
     story = story_of(store, run, looks)
     show_sentences(story, looks)
@@ -109,9 +109,9 @@ def trace_diary(store: Store, run: Run, agents: list[str], event: str | None, *,
         show_entries(entries, looks)
 
 
-def show_headline(run: Run, headline: Headline) -> None:
+def show_headline(store: Store, run: Run) -> None:
     """Print the first line about a run."""
-    name = f" ({run.name})" if run.name else ""
+    headline, name = trace.headline(store, run), f" ({run.name})" if run.name else ""
     parts = [
         f"run {run.id}{name}: {run.world.name}, {headline.state}",
         *([f"tokens {headline.tokens}"] if headline.tokens else []),

@@ -98,12 +98,10 @@ class RunPages:
         story = story_of(self.store, run, self.looks)
         first = run.turns - 1 if is_played else next(iter(story.moments), 0)
         shown = first if turn is None else turn
-        row = self.store.runs.row(run.id)
         return self._fill(
             "run.html",
             headline=trace.headline(self.store, run),
-            tainted=row["tainted"],
-            error=row["error"],
+            row=self.store.runs.row(run.id),
             people={
                 one.agent: self._command("answer", run.label, "--agent", one.agent) for one in run.questions
             },
