@@ -160,7 +160,7 @@ def _seconds(model: str) -> tuple[float, float, float]:
         with redirect_stdout(io.StringIO()):
             app(["trace", "last", "0", "miner-01", "--home", folder], standalone_mode=False)
         times.append(time.process_time())
-        RunPages(home, lambda *_, **__: "", live=False, run=home.runs.find(run.id)).card(0, "miner-01")
+        RunPages(home, home.runs.find(run.id)).card(0, "miner-01")
         times.append(time.process_time())
     asked, card, page = (after - before for before, after in pairwise(times))
     return asked, card, page

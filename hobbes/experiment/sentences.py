@@ -43,7 +43,7 @@ def cautions(report: Report) -> Iterator[str]:
             "if nothing is changed."
         )
     yield from (
-        f"{quoted(arm)}: what is said holds for one wording of its prompt; `paraphrases` plays several."
+        f"{quoted(arm)}: what is said holds for one wording of its prompt; “paraphrases” plays several."
         for arm in report.about_one
         if not is_same(report, arm)
     )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from hobbes.errors import HobbesError, MissingError
 from hobbes.show.palette import Look, looks_of
 from hobbes.show.terminal import OUT, table
-from hobbes.show.trace import check_names, names_in
+from hobbes.show.trace import check_names
 from hobbes.store.history import missing_turn, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.notes import Note, Place
@@ -18,7 +18,7 @@ def place_of(store: Store, reference: str, turn: int | None, agent: str | None, 
     if turn is not None and not 0 <= turn <= run.turns:
         raise missing_turn(run, turn)
     if agent is not None:
-        check_names(run, names_in(store, run), [agent])
+        check_names(run, {*run.setting.agents, *store.calls.first_asked(run.id)}, [agent])
     if event is not None:
         events = stored_turn(store, with_turns(store, run), turn or 0).record.events
         if not 0 <= event < len(events):

@@ -111,13 +111,19 @@ def svg(board: Board, cards: Cards = ()) -> str:
 
     What belongs to an agent with a card is a link to it.
     """
-    drawing, titles, drawn = _Drawing(board, dict(cards)), wrap(board.title, 48)[:3], [STYLE_ELEMENT]
-    drawn += [word(escape_foreign(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(titles)]
+    drawn, high = whole(board, cards)
+    return _document(board.title, [STYLE_ELEMENT, *drawn], WIDTH, high)
+
+
+def whole(board: Board, cards: Cards = ()) -> Part:
+    """Return all parts of a board, below its title."""
+    drawing, titles = _Drawing(board, dict(cards)), wrap(board.title, 48)[:3]
+    drawn = [word(escape_foreign(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(titles)]
     top = 8.0 + 16 * len(titles)
     for inside, high in (drawing.plane(), drawing.figures(), drawing.legend()):
         drawn += [f'<svg y="{number(top)}" width="{WIDTH}" height="{number(high)}">', *inside, "</svg>"]
         top += high + 8
-    return _document(board.title, drawn, WIDTH, top + 4)
+    return drawn, top + 4
 
 
 def parts(board: Board, cards: Cards = ()) -> Parts:
@@ -354,26 +360,26 @@ class _Drawing:
         """Yield the arrows with their labels, in one group: while one is pointed at, the others are pale."""
         before, alike = Counter[frozenset[str | None]](), Counter[tuple[str | None, str]]()
         outwards: dict[frozenset[str | None] | str, bool] = {}
-        shafts: list[tuple[Shaft, int]] = []
+        shafts: list[tuple[Arrow, Shaft, int]] = []
         for arrow in self.arrows:
             ends = frozenset((arrow.source, arrow.target))
             side = not outwards.get(ends, outwards.get(arrow.target, True))
             outwards |= {ends: side, arrow.target: side}
             way = arrow.source, arrow.target
-            shafts.append((self._shaft(arrow, before[ends] // 2, outwards=side), alike[way]))
+            shafts.append((arrow, self._shaft(arrow, before[ends] // 2, outwards=side), alike[way]))
             before[ends] += 1
             alike[way] += 1
         taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
         taken += [_centred(spot.at, spot.half) for spot in self.spots.values()]
         if not self.is_full:
-            taken += [_centred(shaft.point(share), 3) for shaft, _ in shafts for share in SAMPLES]
-        arrows = []
-        for arrow, (shaft, others) in zip(self.arrows, shafts, strict=True):
-            drawn = [*self._arrow(arrow, shaft, others), self._label(arrow, shaft, taken)]
-            arrows.append((self._whose(arrow.source, arrow.owner), _titled(arrow.words, "".join(drawn))))
-        if arrows:
+            taken += [_centred(shaft.point(share), 3) for _, shaft, _ in shafts for share in SAMPLES]
+        if shafts:
             yield '<g class="j">'
-            yield from self._linked(arrows)
+            yield from self._linked(
+                (self._whose(arrow.source, arrow.owner), _titled(arrow.words, "".join(drawn)))
+                for arrow, shaft, others in shafts
+                for drawn in [[*self._arrow(arrow, shaft, others), self._label(arrow, shaft, taken)]]
+            )
             yield "</g>"
 
     def _shaft(self, arrow: Arrow, before: int, *, outwards: bool) -> Shaft:
@@ -405,16 +411,12 @@ class _Drawing:
         )
 
     def _arrow(self, arrow: Arrow, shaft: Shaft, others: int) -> Iterator[str]:
-        """Yield an arrow: pale and crossed out if it failed, with a coin if it gives something.
+        """Yield an arrow, pale and crossed out if it failed.
 
         `others` lead the same way: its cross stands a little before theirs.
         """
         ink = self._ink(arrow.owner, DARKEST if arrow.succeeded else 0) + (" c" if self.is_full else " b")
         yield shaft.draw(ink)
-        if shaft.sign == "help":
-            yield circle(ink, shaft.middle, 3.6 * shaft.size)
-        if shaft.sign == "meet":
-            yield circle(ink, shaft.tip, 5 * shaft.size)
         if not arrow.succeeded:
             yield cross(shaft.point(1 - 0.15 * min(others, 5)), 4 * shaft.size)
         if arrow.source not in self.spots:
@@ -438,7 +440,7 @@ class _Drawing:
             if is_within and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
                 return word(text, (x, y), "m a w")
-        x, y = shaft.middle
+        x, y = shaft.point(0.5)
         return word(text, (min(max(x, half), WIDTH - half), y), "m a w z")
 
     def _box(self, spot: _Spot, k: int) -> Box:
@@ -546,9 +548,7 @@ def _key(kind: Kind, *, is_on_disc: bool) -> str:  # noqa: PLR0911  one for each
     corner: Point = (8, -6)
     match kind.sign:
         case "harm" | "help" | "meet":
-            shaft = Shaft((4, 0), (27, 0), 0, 2, 0.8, kind.sign)
-            at = {"help": shaft.middle, "meet": shaft.tip}.get(kind.sign)
-            return shaft.draw("g") + (circle("g", at, 3.4) if at else "")
+            return Shaft((4, 0), (27, 0), 0, 2, 0.8, kind.sign).draw("g")
         case "bound" | "joined" | "parted":
             return "".join(path(ink, (4, 0), "h#", 22) for ink in BANDS[kind.sign])
         case "new" if not is_on_disc:

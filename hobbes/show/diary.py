@@ -23,9 +23,8 @@ from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
-from hobbes.show.addresses import number_in
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
-from hobbes.show.trace import check_names, named_in
+from hobbes.show.trace import CORRECTED, FAILED, REJECTED, check_names, named_in
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import PlainRecord, without_effects
 from hobbes.store.recorded_run import Run
@@ -33,9 +32,6 @@ from hobbes.store.turns import LoggedTurn
 
 COLUMNS = ("thought", "said", "done")
 """What a page has beside each other of an agent's turn."""
-
-FAILED, REJECTED, CORRECTED = "failed call", "rejection", "correction"
-"""The events of an entry that every world has, besides what its readers look for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +115,11 @@ class Choice:
     agents: tuple[str, ...] = ()
     event: str = ""
 
+    def address(self, first: int = 0) -> dict[str, object]:
+        """Return what the address of a page asks for: of one or two agents, from a turn on."""
+        query = {**dict(zip(("agent", "other"), self.agents, strict=False)), "event": self.event}
+        return {name: value for name, value in {**query, "first": first}.items() if value}
+
     def keeps(self, entry: Entry) -> bool:
         """Return whether an entry is shown."""
         types = {*(deed.type for deed in entry.done), *([MESSAGE] if entry.said else [])}
@@ -151,8 +152,9 @@ def diary(store: Store, run: Run, choice: Choice, first: int = 0, last: int | No
             told = _Turn(store, run, logged.turn, logged.record, choice.agents, written)
             if choice.keeps(entry := told.entry(agent)):
                 yield entry
-        for event in plain["events"]:
-            _keep(written, logged.turn, event)
+        for message in (event for event in plain["events"] if event["type"] == MESSAGE):
+            last_one = _message(logged.turn, Event.from_json(message))
+            written[message["agent"], last_one.to] = last_one
 
 
 def _who_may_have(world: AnyWorld, record: PlainRecord, event: str) -> Iterable[str]:
@@ -192,13 +194,6 @@ def others_in(run: Run, record: TurnRecord, event: Event) -> list[str]:
     return [other for _, other in named_in(event.facts, {*run.setting.agents, *record.intents})]
 
 
-def _keep(written: Written, turn: int, event: PlainRecord) -> None:
-    """Keep a message as the last one of its agent."""
-    if event["type"] == MESSAGE:
-        message = _message(turn, Event.from_json(event))
-        written[event["agent"], message.to] = message
-
-
 def _message(turn: int, event: Event) -> Message:
     to = event.facts.get("to", EVERYBODY)
     return Message(turn, None if to == EVERYBODY else str(to), str(event.facts["text"]))
@@ -226,11 +221,10 @@ class _Turn:
             return Entry(self.number, agent, None, said=said, done=done, events=tuple(looked_for))
         outcome, lost = self.record.outcomes.get(agent), ""
         if outcome is not None and outcome not in DECISIONS:
-            looked_for[FAILED] = None
             lost = f"its orders {not_read(self.run.world, outcome)}"
         drops = [drop.to_json() for drop in self.record.drops if drop.agent == agent]
         mends = [mend.to_json() for mend in self.record.mends if mend.agent == agent]
-        looked_for |= {**({REJECTED: None} if drops else {}), **({CORRECTED: None} if mends else {})}
+        wrong = [event for event, is_so in ((FAILED, lost), (REJECTED, drops), (CORRECTED, mends)) if is_so]
         if agent in self.record.intents and not by(self.record.events, agent):
             done = (Deed("", "did nothing"),)
         thought, source = thought_of(self.store, self.run, self.number, self.record, agent)
@@ -244,7 +238,7 @@ class _Turn:
             said,
             done,
             tuple(refused(self.run.world, outcome, [*drops, *mends])),
-            tuple(looked_for),
+            (*looked_for, *wrong),
         )
 
     def _concerns(self, event: Event) -> bool:
@@ -265,7 +259,8 @@ class _Turn:
 
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with the events it is and, if it is one, what its agent had last written before."""
-        events = _looked_for(self.run.world, done)
+        own = [event.to_json() for event in done.events if event.type == done.type]
+        events = [mark.name for mark in self.run.world.telling.landmarks if any(map(mark.is_at, own))]
         named = [others_in(self.run, self.record, event) for event in done.events if events]
         others = dict.fromkeys(chain.from_iterable(named))
         promised = [self._promised(agent, other) for other in others if self.written]
@@ -277,41 +272,20 @@ class _Turn:
         return Promised(other, max(wrote, key=attrgetter("turn"), default=None))
 
 
-def _looked_for(world: AnyWorld, done: Done) -> list[str]:
-    """Return the events that a reader looks for among what was done."""
-    own = [event.to_json() for event in done.events if event.type == done.type]
-    return [mark.name for mark in world.telling.landmarks if any(map(mark.is_at, own))]
-
-
 MAX_ENTRIES = 200
 """How many entries a page of a diary has, about."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiaryQuery:
-    """What the address of a page asks for: whose diary, filtered how, and from which turn on."""
-
-    agent: str = ""
-    other: str = ""
-    event: str = ""
-    first: int = 0
-
-    def address(self, **changed: object) -> dict[str, object]:
-        """Return what differs from the diary of all, as an address has it, with some of it changed."""
-        return {name: value for name, value in {**asdict(self), **changed}.items() if value}
-
-
-def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQuery:
-    """Return what an address asks for; raise UsageError if a part of it is wrong."""
+def choice_at(run: Run, names: Collection[str], at: Mapping[str, Any]) -> Choice:
+    """Return what an address chooses; raise UsageError if a part of it is wrong."""
     agent, other, event = (str(at.get(name, "")) for name in ("agent", "other", "event"))
-    query = DiaryQuery(agent, other, event, number_in(at, "first") or 0)
-    chosen(run, names, [name for name in (query.agent, query.other) if name])
-    check_event(run, query.event, "`event` in the address")
-    if query.other and query.other == query.agent:
+    agents = chosen(run, names, [name for name in (agent, other) if name])
+    check_event(run, event, "`event` in the address")
+    if other and other == agent:
         raise UsageError("`agent` and `other` in the address must be two agents")
-    if query.other and not query.agent:
+    if other and not agent:
         raise UsageError("`other` in the address needs an `agent`")
-    return query
+    return Choice(agents, event)
 
 
 def events_of(run: Run) -> list[str]:
@@ -326,17 +300,17 @@ def check_event(run: Run, event: str, option: str) -> None:
         raise UsageError(f"{option}: {run.world.name} has no {event!r}{near}")
 
 
-def diary_page(store: Store, run: Run, query: DiaryQuery) -> dict[str, Any]:
+def diary_page(store: Store, run: Run, choice: Choice, first: int) -> dict[str, Any]:
     """Return what a page of a diary shows, from its first turn on."""
-    choice = Choice(tuple(filter(None, (query.agent, query.other))), query.event)
     shown, following = list[Entry](), None
-    for entry in diary(store, run, choice, query.first):
+    for entry in diary(store, run, choice, first):
         if len(shown) >= MAX_ENTRIES and entry.turn != shown[-1].turn:
             following = entry.turn
             break
         shown.append(entry)
     return {
-        "query": query,
+        "choice": choice,
+        "first": first,
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "events": events_of(run),
         "columns": [part for part in COLUMNS if any(getattr(entry, part) for entry in shown)],

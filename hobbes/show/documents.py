@@ -145,20 +145,22 @@ class Document:
     first: Sequence[Section]
     methods: Sequence[Section] = ()
 
+    def _by_level(self) -> list[tuple[int, Section]]:
+        """Return all sections, each with the level of its title; the methods stand below one of their own."""
+        methods = [(2, Section("Methods")), *((3, one) for one in self.methods)] if self.methods else []
+        return [*((2, one) for one in self.first), *methods]
+
     def markdown(self, place: Place | None = None) -> str:
         """Return the document in Markdown."""
         parts = [f"# {escape_markdown(self.title)}\n\n"]
-        parts += (f"## {escape_markdown(one.title)}\n\n{one.markdown(place)}" for one in self.first)
-        parts += ["## Methods\n\n"] * bool(self.methods)
-        parts += (f"### {escape_markdown(one.title)}\n\n{one.markdown(place)}" for one in self.methods)
+        for level, one in self._by_level():
+            parts.append(f"{'#' * level} {escape_markdown(one.title)}\n\n{one.markdown(place)}")
         return "".join(parts)
 
     def __rich__(self) -> RenderableType:
         """Return the document as it is printed."""
         parts: list[RenderableType] = [Text(_in_one_line(self.title), style="markdown.h1")]
-        parts += (part for one in self.first for part in one.printed("markdown.h2"))
-        parts += [Text("Methods", style="markdown.h2")] * bool(self.methods)
-        parts += (part for one in self.methods for part in one.printed("markdown.h3"))
+        parts += (part for level, one in self._by_level() for part in one.printed(f"markdown.h{level}"))
         return Group(*[line for part in parts for line in ("", part)][1:])
 
     def files(self, name: str) -> tuple[str, dict[str, str]]:

@@ -135,9 +135,9 @@ WRITERS = {"jsonl": _write_jsonl, "csv": _write_csv, "parquet": _write_parquet}
 
 def _write_page(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:
     """Write the page of a run with these turns and their cards, and return the number of both."""
-    from hobbes.show.web.page_file import PageFile, address  # noqa: PLC0415  slow to import
+    from hobbes.show.web.page_file import PageFile  # noqa: PLC0415  slow to import
 
-    pages = PageFile(store, address, live=False, run=run, turns=turns)
+    pages = PageFile(store, run, turns)
     with export_bar(turns) as shown:
         sheets = [sheet for turn in shown for sheet in pages.sheets(turn)]
     path.write_text(pages.whole(sheets), encoding="utf-8")

@@ -145,6 +145,7 @@ def _sample(run: Run, agent: str, turns: Sequence[SampleTurn], last: Any) -> log
 def _about(turn: SampleTurn) -> Card:
     """Return what is known of a turn besides its messages."""
     call, card = turn.call, turn.card
+    lost = call.reply.error or {**READING_CODES, **FAILURE_CODES}.get(f"read/{call.outcome}", "")
     decided: Card = {name: card[name] for name in ("intent", "rulings") if name in card}
     if turn.failed:
         decided = {f"default_{name}": default for name, default in decided.items()}
@@ -152,7 +153,7 @@ def _about(turn: SampleTurn) -> Card:
         "turn": call.address.turn,
         "attempt": call.address.attempt,
         "outcome": call.outcome.value,
-        **({"why": _why(call)} if turn.failed else {}),
+        **({"why": lost} if turn.failed else {}),
         **decided,
         **{name: card[name] for name in CARD if name in card},
     }
@@ -262,7 +263,3 @@ def _score_of(codes: Counter[str]) -> scorer.Score:
     return scorer.Score(
         value=codes.total(), explanation="\n".join(f"{code}: {n}" for code, n in codes.items()) or "none"
     )
-
-
-def _why(call: Call) -> str:
-    return call.reply.error or {**READING_CODES, **FAILURE_CODES}.get(f"read/{call.outcome}", "")

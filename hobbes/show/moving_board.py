@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 
 from hobbes.engine.board import Board
-from hobbes.show.boards import svg
-from hobbes.show.strokes import MARGIN, STYLE, STYLE_ELEMENT, WIDTH, escape_foreign, number, word
+from hobbes.show.boards import whole
+from hobbes.show.strokes import MARGIN, STYLE, WIDTH, escape_foreign, number, word
 
 SECONDS, LAST = 2, 4
 """How long a board is shown, and the last one."""
@@ -36,14 +36,13 @@ def moving_svg(boards: Mapping[str, Board]) -> str:
 
     Whoever prefers no motion sees the last one.
     """
-    drawn = [
-        svg(board).replace(STYLE_ELEMENT, "").replace(' class="board"', "", 1) for board in boards.values()
-    ]
-    base = max(float(re.findall(r'height="([\d.]+)"', board)[0]) for board in drawn) + 10
+    drawn = {name: whole(board) for name, board in boards.items()}
+    base = max(high for _, high in drawn.values()) + 10
     shapes, frames = Shapes(), []
-    for k, (name, board) in enumerate(zip(boards, drawn, strict=True)):
-        named = shapes.once(board) + word(escape_foreign(name), (MARGIN, base), "q")
-        frames.append(f'<g class="frame f{k}">{named}</g>')
+    for k, (name, (board, _)) in enumerate(drawn.items()):
+        group = f'<g class="frame f{k}" role="group" aria-label="{escape_foreign(boards[name].title)}">'
+        caption = word(escape_foreign(name), (MARGIN, base), "q")
+        frames.append("\n".join([group, shapes.once("\n".join(board)), caption, "</g>"]))
     size = f'viewBox="0 0 {WIDTH} {number(base + MARGIN)}" width="{WIDTH}" height="{number(base + MARGIN)}"'
     begins = f'<svg xmlns="http://www.w3.org/2000/svg" class="board" {size}>'
     return "\n".join([begins, f"<style>{STYLE}{_timing(len(frames))}</style>", *frames, "</svg>", ""])

@@ -10,7 +10,6 @@ from typing import Any
 from rich import progress
 from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.text import Text
 
 from hobbes.nodes.caps import Meter
 from hobbes.nodes.turn_state import TurnState
@@ -47,15 +46,12 @@ class Watch:
 
     def screen(self) -> RenderableType:
         """Return what is shown now."""
+        line = plain(" · ".join(costs(self._meter) if self._meter else ()))
         if not self._world:
-            return Group(self._bar, self.line())
+            return Group(self._bar, line)
         state = self._run.world.state.load(self._run.setting, self._world)
         words = words_of(self._run, looks_now(self._run, state))
-        return Group(picture(self._run.world.picture.rows(state), words), self._bar, self.line())
-
-    def line(self) -> Text:
-        """Return the line below the bar: who is waited for, tokens, dollars."""
-        return plain(" · ".join(costs(self._meter) if self._meter else ()))
+        return Group(picture(self._run.world.picture.rows(state), words), self._bar, line)
 
 
 def costs(meter: Meter) -> Iterator[str]:

@@ -244,7 +244,7 @@ def _rules(report: Report) -> Iterator[str]:
         "Holm's method corrects p for all arms and measures that are compared, and separately for the "
         "planned hypotheses. Intervals and shares of the baseline are not corrected, so an interval may "
         "exclude 0 although p finds nothing; the verdict follows p. The effect is the mean divided by the "
-        "standard deviation of the differences. `found in 80%` is the smallest difference that so many pairs "
+        "standard deviation of the differences. “found in 80%” is the smallest difference that so many pairs "
         "find in 80% of simulated experiments. If you need more seeds, plan a new experiment: if you add "
         "them after you have seen results, p is wrong more often than it says."
     )
@@ -269,7 +269,7 @@ def html(document: Document, left_out: Sequence[str]) -> str:
     """
     from hobbes.show.web.page_templates import fill  # noqa: PLC0415  slow to import
 
-    return fill("report.html", document=document, left_out=left_out, script=False)
+    return fill("report.html", document=document, left_out=left_out, live=False, script=False)
 
 
 def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Picture]:

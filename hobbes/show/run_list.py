@@ -17,7 +17,6 @@ from hobbes.engine.record import canonical
 from hobbes.errors import UsageError
 from hobbes.experiment.experiment_file import overview
 from hobbes.nodes.journal import no_prompts
-from hobbes.show.addresses import number_in
 from hobbes.show.terminal import GAP, OUT, percent, plain, table
 from hobbes.store.home import Store
 from hobbes.store.probe_tables import probes_listed
@@ -57,7 +56,7 @@ def page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
 
     What is wrong with these is shown beside them.
     """
-    where, first = str(at.get("where", "")), number_in(at, "first") or 0
+    where, first = str(at.get("where", "")), at.get("first", 0)
     conditions = tuple(condition.strip() for condition in BETWEEN.split(where) if condition.strip())
     selection = Selection(conditions, str(at.get("sort", "")).strip())
     try:
@@ -104,11 +103,12 @@ def _cells(run: Row) -> dict[str, str]:
     settings = [f"{name}={_short(value)}" for name, value in run["changed"].items() if name != "rounds"]
     more = len(settings) - MAX_SETTINGS
     score = FACTS["score"](run)
+    prompts = " ".join(filter(None, (run["prompts"], run["lang"] if run["lang"] != "en" else "")))
     cells = {
         "world": run["world"] or "",
         "players": ", ".join(players_with_counts(run)),
         "settings": ", ".join([*settings[:MAX_SETTINGS], *([f"{more} more"] if more > 0 else [])]),
-        "prompts": _prompts(run),
+        "prompts": "" if no_prompts((run["models"] or {}).values()) else prompts,
         "status": "tainted" if run["tainted"] else "" if is_over else run["status"],
         "turns": "" if turns is None else str(turns) if is_over or rounds is None else f"{turns} of {rounds}",
         "ending": (run["ending"] or "") if is_over and turns != rounds else "",
@@ -120,13 +120,6 @@ def _cells(run: Row) -> dict[str, str]:
     }
     asked = {name: _shown(value) for name, value in run["asked"].items() if name not in {*cells, "name"}}
     return {**asked, **cells}
-
-
-def _prompts(run: Row) -> str:
-    """Return the prompts of a run; empty if programs alone played it, which are sent no words of a prompt."""
-    if no_prompts((run["models"] or {}).values()):
-        return ""
-    return " ".join(filter(None, (run["prompts"], run["lang"] if run["lang"] != "en" else "")))
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401  any JSON

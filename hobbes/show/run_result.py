@@ -32,7 +32,6 @@ from hobbes.show.terminal import (
     styled_name,
     table,
 )
-from hobbes.show.trace import headline
 from hobbes.show.trace_text import show_headline, show_sentences
 from hobbes.show.world_list import meaning_of_measure
 from hobbes.store.history import state_before
@@ -130,7 +129,7 @@ def _show_result(store: Store, played: Run, *, asks: bool = False) -> None:
             show_questions(store, run)
         return
     looks = looks_in(store, run)
-    show_headline(run, headline(store, run))
+    show_headline(store, run)
     for model, notes in store.figures.left_out(run.id).items():
         OUT.print(plain(f"{model} was asked {'; '.join(notes)}"))
     show_sentences(story_of(store, run, looks), looks)

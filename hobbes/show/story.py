@@ -13,7 +13,7 @@ from hobbes.engine.record import MESSAGE, Event, JsonObject
 from hobbes.engine.telling import counted, few, in_numbers, several
 from hobbes.engine.world import AnyWorld
 from hobbes.show.narrative import by
-from hobbes.show.trace import counts, named_in
+from hobbes.show.trace import CORRECTED, REJECTED, counts, named_in
 from hobbes.store.history import first_of, load_state, played_turn, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import (
@@ -244,7 +244,7 @@ class _TurnText:
     messages: frozenset[tuple[str, str]]
 
 
-REFUSED = {"drops": "rejection", "mends": "correction"}
+REFUSED = {"drops": REJECTED, "mends": CORRECTED}
 """What is refused of answers, by its name in the record."""
 
 

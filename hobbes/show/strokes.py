@@ -85,11 +85,8 @@ def fit_text(text: str, room: float, size: float = 10, *, end: bool = False) -> 
         left -= WIDE_LETTER if east_asian_width(letter) in "WF" else 1
         if left < 0:
             kept = max(k - 1, 0)
-            return (
-                f"…{escape_foreign(shown[len(shown) - kept :])}"
-                if end
-                else f"{escape_foreign(shown[:kept].rstrip())}…"
-            )
+            cut = f"…{shown[len(shown) - kept :]}" if end else f"{shown[:kept].rstrip()}…"
+            return escape_foreign(cut)
     return escape_foreign(shown)
 
 
@@ -184,7 +181,7 @@ MIN_LENGTH = 12.0
 
 @dataclass(frozen=True, slots=True)
 class Shaft:
-    """A bent arrow from one point to another: its outline, its tip, its middle, and where it bends to.
+    """A bent arrow from one point to another: its outline, its tip, its points, and where it bends to.
 
     It begins `before` pixels from the start and stops `after` pixels from the end, less if they are too near
     to one another. `bend` is how far it swings to its left, as a share of its length.
@@ -238,11 +235,6 @@ class Shaft:
         (x0, y0), (x1, y1), (sx, sy) = self.foot, self.tip, self._swing
         return min(max((x0 + x1) / 2 + sx, MARGIN), WIDTH - MARGIN), max((y0 + y1) / 2 + sy, MARGIN)
 
-    @property
-    def middle(self) -> Point:
-        """Its middle."""
-        return self.point(0.5)
-
     def point(self, share: float) -> Point:
         """Return the point on it after a share of its way."""
         (x0, y0), (x1, y1), (cx, cy) = self.foot, self.tip, self._control
@@ -261,11 +253,13 @@ class Shaft:
         return uy * to, -ux * to
 
     def draw(self, ink: str) -> str:
-        """Return it as one closed path: along its left, around its head, back along its right."""
+        """Return it as one closed path: along its left, around its head, back along its right.
+
+        One that gives something carries a coin, one that is offered ends in a round hand.
+        """
         (x0, y0), (x1, y1), (cx, cy), (ux, uy) = self.foot, self.tip, self._control, self._along
         last = hypot(x1 - cx, y1 - cy) or 1.0
         tx, ty = (x1 - cx) / last, (y1 - cy) / last
-        # Whoever meets offers a round hand, which is drawn at the tip; others have a head with two wings.
         head, wing = (4 * self.size, 0.0) if self.sign == "meet" else (9 * self.size, 5.5 * self.size)
         thick = (2.4 if self.sign == "harm" else 1.4) * self.size
         bx, by = x1 - tx * head, y1 - ty * head
@@ -274,4 +268,9 @@ class Shaft:
         necks = [(bx + ty * w, by - tx * w) for w in (thick, wing, -wing, -thick)]
         corners = [*left, *necks[:2], (x1, y1), *necks[2:], *right]
         steps = "Q####L##L##L##L##Q####Z"
-        return path(ink, corners[0], steps, *(length for corner in corners[1:] for length in corner))
+        drawn = path(ink, corners[0], steps, *(length for corner in corners[1:] for length in corner))
+        if self.sign == "help":
+            drawn += circle(ink, self.point(0.5), 3.6 * self.size)
+        if self.sign == "meet":
+            drawn += circle(ink, self.tip, 5 * self.size)
+        return drawn

@@ -257,11 +257,6 @@ def card(title: str | Text, parts: Iterable[tuple[str, RenderableType]]) -> Rend
     return Group(head, *panels)
 
 
-def json_text(value: object) -> Text:
-    """Return JSON to print, one line per field of an object."""
-    return plain(json_lines(value))
-
-
 MAX_FIELD = 90
 """How many characters of JSON stand in one line, if it can be broken."""
 

@@ -9,7 +9,6 @@ from rich.text import Text
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.errors import UsageError
-from hobbes.show.addresses import number_in
 from hobbes.show.terminal import OUT, next_step, plain
 from hobbes.store.home import Store
 from hobbes.store.text_index import KINDS, Filters, Found, Hit, find_texts
@@ -44,7 +43,7 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     """
     query = str(at.get("q", "")).strip()
     filters = Filters(**{name: str(at.get(name, "")).strip() for name in Filters._fields})
-    first = number_in(at, "first") or 0
+    first = at.get("first", 0)
     found = find(store, query, filters, first, MAX_HITS) if query else None
     return {
         "query": query,

@@ -95,14 +95,9 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
     if scores:
         graphs.insert(0, drawn.graph("scores", f"{run.world.measures.score} of each agent", scores, looks))
     failed = {(k, how): n for k in range(run.turns) for how, n in story.failed.get(k, {}).items()}
-    lanes = [
-        *(
-            drawn.lane(mark.name, story.marks.landmarks[mark.name], "deed")
-            for mark in run.world.telling.landmarks
-        ),
-        drawn.lane("rejections", story.marks.rejections, "odd"),
-        drawn.lane("failed calls", failed, "bad"),
-    ]
+    lanes = [drawn.lane(name, of_turns, "deed") for name, of_turns in story.marks.landmarks.items()]
+    lanes.append(drawn.lane("rejections", story.marks.rejections, "odd"))
+    lanes.append(drawn.lane("failed calls", failed, "bad"))
     ticks = Scale(-0.5, run.turns - 0.5, 0, 100).ticks(whole=True)
     return Timeline(tuple(graphs), tuple(lanes), tuple(ticks))
 

@@ -13,20 +13,23 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import question_of
 from hobbes.engine.world import OBSERVER
-from hobbes.errors import MissingError
+from hobbes.errors import HobbesError, MissingError
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
 from hobbes.prove.word_diff import CHANGE, whole_word_diff
-from hobbes.show.terminal import cell_of_json, json_lines, percent
+from hobbes.show.terminal import cell_of_json, json_lines, percent, tokens_text
 from hobbes.store.calls import Decision
 from hobbes.store.checked_rows import damage_error
-from hobbes.store.history import intents_of, memories_before, played_turn, reports, state_before, stored_turn
+from hobbes.store.history import memories_before, played_turn, reports, state_before, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
 
 MAX_SHOWN = 20_000
 """How many characters of an answer or of a reasoning a card shows to people."""
+
+FAILED, REJECTED, CORRECTED = "failed call", "rejection", "correction"
+"""What goes wrong in every world: events besides those that its readers look for."""
 
 Card = dict[str, Any]
 
@@ -56,48 +59,28 @@ class Headline(NamedTuple):
 
     state: str
     """Its status, its turns and, if it has finished, how the game ended."""
-    tokens: Mapping[str, int | None]
-    """As `Figures.tokens` returns them."""
+    tokens: str
+    """Empty if none are known; programs use none."""
     failures: Mapping[str, Any]
     """As `Calls.failures` returns them."""
-    rejected: int
-    """How many parts of answers were rejected."""
-    corrected: int
-
-    @property
-    def has_tokens(self) -> bool:
-        """Whether any tokens are known; programs use none."""
-        return bool(self.tokens["in"] or self.tokens["out"])
-
-    @property
-    def went_wrong(self) -> list[tuple[str, int, str]]:
-        """The mark of what went wrong, how often, and that in words; corrections only if there are any."""
-        failed, share = self.failures["total"], percent(self.failures["share"])
-        parts = [
-            ("failed call", failed, f"{counted(failed, 'failed call')} ({share})"),
-            ("rejection", self.rejected, counted(self.rejected, "rejection")),
-            ("correction", self.corrected, counted(self.corrected, "correction")),
-        ]
-        return [
-            (mark, times, words if times else f"no {mark}s")
-            for mark, times, words in parts
-            if times or mark != "correction"
-        ]
+    went_wrong: Sequence[tuple[str, int, str]]
+    """The event of what went wrong, how often, and that in words; corrections only if there are any."""
 
 
 def headline(store: Store, run: Run) -> Headline:
     """Return what is said of a run before all else."""
-    failures = store.calls.failures(run.id)
-    row = store.runs.row(run.id)
-    counts = row if run.status == "finished" else store.turns.counts(run.id)
+    failures, row, tokens = store.calls.failures(run.id), store.runs.row(run.id), store.figures.tokens(run)
+    parts = row if run.status == "finished" else store.turns.counts(run.id)
+    numbers = {FAILED: failures["total"], REJECTED: parts["rejected"], CORRECTED: parts["corrected"]}
+    share = f" ({percent(failures['share'])})"
+    went_wrong = [
+        (event, n, f"{counted(n, event)}{share * (event == FAILED)}" if n else f"no {event}s")
+        for event, n in numbers.items()
+        if n or event != CORRECTED
+    ]
     ended = f": {row['ending']}" if row["ending"] else ""
     state = f"{run.status}, {counted(run.turns, 'turn')}{ended}"
-    return Headline(state, store.figures.tokens(run), failures, counts["rejected"], counts["corrected"])
-
-
-def names_in(store: Store, run: Run) -> set[str]:
-    """Return the names of all agents of a run, and of everybody else who was asked."""
-    return {*run.setting.agents, *store.calls.first_asked(run.id)}
+    return Headline(state, tokens_text(tokens) if tokens["in"] or tokens["out"] else "", failures, went_wrong)
 
 
 def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None:
@@ -117,12 +100,10 @@ def named_in(event: Mapping[str, Any], names: Collection[str]) -> Iterator[tuple
 
 def details(event: Mapping[str, Any], names: Collection[str]) -> str:
     """Return what an event says besides its type and agent, in one line; all but names is JSON."""
-    facts = [(key, value) for key, value in event.items() if key not in {"type", "agent"}]
-    said = [
-        value if isinstance(value, str) and value in names else json.dumps(value, ensure_ascii=False)
-        for _, value in facts
-    ]
-    return ", ".join(f"{key} {words}" for (key, _), words in zip(facts, said, strict=True))
+    facts = {key: value for key, value in event.items() if key not in {"type", "agent"}}
+    named = {key for key, _ in named_in(event, names)}
+    words = {key: facts[key] if key in named else json.dumps(facts[key], ensure_ascii=False) for key in facts}
+    return ", ".join(f"{key} {told}" for key, told in words.items())
 
 
 def counts(numbers: Mapping[str, int]) -> str:
@@ -178,15 +159,17 @@ def turn_card(store: Store, run: Run, number: int, full: FullTurn | None) -> Car
 
     `full` is what `full_turn` returns of it.
     """
+    attempts = store.calls.attempts(run.id, number).items()
+    calls = {agent: [_attempt_json(call) for call in of_agent] for agent, of_agent in attempts}
     if full is None:
-        return {"run": run.id, "turn": number, **NOTHING, "calls": _outcomes_by_agent(store, run, number)}
+        return {"run": run.id, "turn": number, **NOTHING, "calls": calls}
     record = full.turn.record.to_json()
     return {
         "run": run.id,
         "turn": number,
-        "agents": [_agent_card(store, run, full, agent) for agent in full.turn.record.intents],
-        "calls": _outcomes_by_agent(store, run, number),
-        "observer": observer_card(store, run, full),
+        "agents": [agent_card(store, run, number, agent, full) for agent in full.turn.record.intents],
+        "calls": calls,
+        "observer": agent_card(store, run, number, OBSERVER, full) if OBSERVER in calls else None,
         "events": record["events"],
         "draws": record["draws"],
         "ledgers": full.turn.ledgers,
@@ -196,51 +179,32 @@ def turn_card(store: Store, run: Run, number: int, full: FullTurn | None) -> Car
     }
 
 
-def _outcomes_by_agent(store: Store, run: Run, number: int) -> dict[str, list[Card]]:
-    """Return how each call of a turn ended, by agent."""
-    attempts = store.calls.attempts(run.id, number).items()
-    return {agent: [_attempt_json(call) for call in calls] for agent, calls in attempts}
-
-
 def agent_card(store: Store, run: Run, number: int, agent: str, full: FullTurn | None) -> Card:
     """Return all that is known of one agent's turn, or of the observer's; without a record, its calls.
 
     `full` is what `full_turn` returns of the turn.
     """
-    if full is None:
-        called = _call_card(store, run, number, agent)
-        if called is None:
-            raise MissingError(f"there is no call of {agent!r} in turn {number} of run {run.label}")
-        return {**called, "drops": [], "mends": []}
-    if agent == OBSERVER and (ruled := observer_card(store, run, full)):
-        return ruled
-    return _agent_card(store, run, full, agent)
-
-
-def _call_card(store: Store, run: Run, number: int, agent: str) -> Card | None:
-    """Return the call that counts for one agent, or for the observer, with all attempts; None without one."""
     attempts = store.calls.attempts(run.id, number, agent).get(agent, [])
     call = deciding(attempts)
-    if call is None:
-        return None
-    address = {"run": run.id, "turn": number, "agent": agent}
-    return {**address, **_call_json(call), "attempts": [_attempt_json(attempt) for attempt in attempts]}
-
-
-def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
-    turn, record = full.turn, full.turn.record
-    number = turn.turn
-    if agent not in record.intents:
-        there = did_you_mean(agent, record.intents, f"these did: {', '.join(record.intents)}")
-        raise MissingError(f"{agent!r} did not act in turn {number}{there}")
-    called = _call_card(store, run, number, agent)
-    if called is None:
-        raise damage_error(run.id, f", turn {number}, {agent}", "the table calls has no call that counts")
+    if call is None or (full and agent not in {*full.turn.record.intents, OBSERVER}):
+        raise _no_card(run, number, agent, full)
+    called = _call_json(run, call, attempts)
+    if full is None:
+        return {**called, "drops": [], "mends": []}
+    record = full.turn.record
+    refused = {
+        "drops": [drop.to_json() for drop in record.drops if drop.agent == agent],
+        "mends": [mend.to_json() for mend in record.mends if mend.agent == agent],
+    }
+    if agent == OBSERVER and run.world.observer:
+        asked = question_of(run.world, full.played.before, full.played.intents)
+        rulings = run.world.observer.ruled(full.played.intents)
+        return {**called, "view": asked, **refused, "rulings": rulings}
     return {
         **called,
         "view": run.world.observe(full.played.before, agent),
         "intent": record.intents[agent],
-        **_rejections_and_corrections(turn, agent),
+        **refused,
         "events": [fields for event in record.events if agent in (fields := event.to_json()).values()],
         "draws": [draw.to_json() for draw in record.draws if agent in draw.participants],
         "arithmetic": full.arithmetic.get(agent, {}),
@@ -249,25 +213,51 @@ def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
     }
 
 
-def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
-    """Return what an observer was asked in a turn and ruled; None if it was asked nothing."""
-    turn = full.turn
-    called = _call_card(store, run, turn.turn, OBSERVER)
-    if called is None or run.world.observer is None:
-        return None
-    intents = intents_of(run, turn)
-    return {
-        **called,
-        "view": question_of(run.world, full.played.before, intents),
-        **_rejections_and_corrections(turn, OBSERVER),
-        "rulings": run.world.observer.ruled(intents),
-    }
+def _no_card(run: Run, number: int, agent: str, full: FullTurn | None) -> HobbesError:
+    """Return the error for an agent that has no card in a turn."""
+    if full is None:
+        return MissingError(f"there is no call of {agent!r} in turn {number} of run {run.label}")
+    acted = full.turn.record.intents
+    if agent not in acted:
+        there = did_you_mean(agent, acted, f"these did: {', '.join(acted)}")
+        return MissingError(f"{agent!r} did not act in turn {number}{there}")
+    return damage_error(run.id, f", turn {number}, {agent}", "the table calls has no call that counts")
 
 
-def _rejections_and_corrections(turn: LoggedTurn, agent: str) -> Card:
+def _call_json(run: Run, call: Call, attempts: Sequence[Call]) -> Card:
+    """Return what is known of a call that counts, and how each attempt ended."""
+    reply, details = call.reply, call.reply.details
     return {
-        "drops": [drop.to_json() for drop in turn.record.drops if drop.agent == agent],
-        "mends": [mend.to_json() for mend in turn.record.mends if mend.agent == agent],
+        "run": run.id,
+        "turn": call.address.turn,
+        "agent": call.address.agent,
+        "attempt": call.address.attempt,
+        "outcome": call.outcome,
+        "found_as": call.found_as,
+        "model": reply.model,
+        "system": call.prompt.system,
+        "prompt": call.prompt.turn,
+        "answer": reply.text,
+        "reasoning": reply.reasoning,
+        "reasoning_source": reply.reasoning_source,
+        "error": reply.error,
+        "tokens": {
+            "in": reply.tokens_in,
+            "out": reply.tokens_out,
+            "cached": details.tokens_cached,
+            "cache_written": details.tokens_cache_written,
+            "reasoning": details.tokens_reasoning,
+        },
+        "provider": {
+            "finish_reason": details.finish_reason,
+            "service_tier": details.service_tier,
+            "fingerprint": details.fingerprint,
+            "id": details.provider_id,
+            "usd": details.provider_usd,
+            "usage": None if details.usage is None else json.loads(details.usage),
+        },
+        "milliseconds": reply.milliseconds,
+        "attempts": [_attempt_json(attempt) for attempt in attempts],
     }
 
 
@@ -275,11 +265,9 @@ REFUSED = ("kind", "stage", "code", "said", "kept", "detail")
 """The columns of what was rejected and corrected in one answer."""
 
 
-def refused_rows(
-    drops: Iterable[Mapping[str, Any]], mends: Iterable[Mapping[str, Any]]
-) -> list[tuple[object, ...]]:
-    """Return what was rejected and corrected in one answer as the rows of a table."""
-    kinds = [*(("rejection", one) for one in drops), *(("correction", one) for one in mends)]
+def refused_rows(card: Card) -> list[tuple[object, ...]]:
+    """Return what was rejected and corrected in the answer of a card as the rows of a table."""
+    kinds = [*((REJECTED, one) for one in card["drops"]), *((CORRECTED, one) for one in card["mends"])]
     return [(kind, *(cell_of_json(one.get(column)) for column in REFUSED[1:])) for kind, one in kinds]
 
 
@@ -335,15 +323,10 @@ def sent_to(card: Mapping[str, Any]) -> str:
 def usage_line(card: Mapping[str, Any]) -> str:
     """Return the tokens of a call and what else its provider says about it, in one line."""
     tokens, provider = card["tokens"], card["provider"]
-    kinds = {
-        "in": f"({tokens['cached']} cached, {tokens['cache_written']} written to the cache)",
-        "out": f"({tokens['reasoning']} reasoning)",
-    }
-    known = {"in": {*map(tokens.get, ("cached", "cache_written"))}, "out": {tokens["reasoning"]}}
-    counts = [
-        f"{tokens[kind]} tokens {kind}{f' {parts}' if known[kind] != {None} else ''}"
-        for kind, parts in kinds.items()
-    ]
+    cached = f" ({tokens['cached']} cached, {tokens['cache_written']} written to the cache)"
+    has_cache = (tokens["cached"], tokens["cache_written"]) != (None, None)
+    thought = "" if tokens["reasoning"] is None else f" ({tokens['reasoning']} reasoning)"
+    counts = [f"{tokens['in']} tokens in{cached * has_cache}", f"{tokens['out']} tokens out{thought}"]
     said = [
         f"{name.replace('_', ' ')} {provider[name]}"
         for name in ("finish_reason", "service_tier", "fingerprint", "id")
@@ -356,39 +339,6 @@ def usage_line(card: Mapping[str, Any]) -> str:
 def all_calls(card: Card) -> list[Card]:
     """Return the calls of a turn's card in one list, each with its agent."""
     return [{"agent": agent, **call} for agent, calls in card["calls"].items() for call in calls]
-
-
-def _call_json(call: Call) -> Card:
-    """Return what is known of a call."""
-    reply, details = call.reply, call.reply.details
-    return {
-        "attempt": call.address.attempt,
-        "outcome": call.outcome,
-        "found_as": call.found_as,
-        "model": reply.model,
-        "system": call.prompt.system,
-        "prompt": call.prompt.turn,
-        "answer": reply.text,
-        "reasoning": reply.reasoning,
-        "reasoning_source": reply.reasoning_source,
-        "error": reply.error,
-        "tokens": {
-            "in": reply.tokens_in,
-            "out": reply.tokens_out,
-            "cached": details.tokens_cached,
-            "cache_written": details.tokens_cache_written,
-            "reasoning": details.tokens_reasoning,
-        },
-        "provider": {
-            "finish_reason": details.finish_reason,
-            "service_tier": details.service_tier,
-            "fingerprint": details.fingerprint,
-            "id": details.provider_id,
-            "usd": details.provider_usd,
-            "usage": None if details.usage is None else json.loads(details.usage),
-        },
-        "milliseconds": reply.milliseconds,
-    }
 
 
 def _attempt_json(call: Call) -> Card:

@@ -22,8 +22,9 @@ from hobbes.show.terminal import (
     OUT,
     Trimmed,
     card,
+    columns_and_rows,
     escape_invisible,
-    json_text,
+    json_lines,
     matrix,
     next_step,
     picture,
@@ -31,25 +32,31 @@ from hobbes.show.terminal import (
     print_json,
     styled_name,
     table,
-    tokens_text,
     told_text,
 )
-from hobbes.show.trace import REFUSED, Headline, refused_rows
+from hobbes.show.trace import REFUSED, refused_rows
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
 
 def trace_run(store: Store, run: Run, *, raw: bool, as_json: bool) -> None:
-    """Print a run turn by turn; only if it is `raw`, people are shown all its figures, too."""
+    """Print a run in short and turn by turn, then the number of its events and, if `raw`, all its figures."""
     if as_json:
         print_json(trace.overview(store, run))
         return
-    show_headline(run, trace.headline(store, run))
+    show_headline(store, run)
     looks = looks_in(store, run)
-    show_story(story_of(store, run, looks), looks)
+    story = story_of(store, run, looks)
+    show_sentences(story, looks)
+    for line in story.lines:
+        parts = [told_text(words, looks) for words in line.words or ("not finished",)]
+        parts += [Text(line.failures, style="bold red")] if line.failed else []
+        print_line(line.turns, Text(" · ").join(parts))
+    if story.happened:
+        print_line("all", Text(trace.counts(story.happened)))
     if raw:
-        OUT.print(json_text(store.figures.result(run)))
+        OUT.print(plain(json_lines(store.figures.result(run))))
         OUT.print(table("\nmeasures", ("measure", "value"), store.figures.measures(run.id).items()))
 
 
@@ -77,10 +84,16 @@ def trace_turn(store: Store, run: Run, number: int, *, as_json: bool) -> None:
     if as_json:
         print_json(turn)
         return
-    looks = looks_in(store, run)
+    title, looks, calls = _title(run, number), looks_in(store, run), columns_and_rows(trace.all_calls(turn))
+    if full:
+        OUT.print(title)
+        show_entries(diary.diary(store, run, diary.Choice(), number, number), looks)
+        OUT.print(table("\ncalls", *calls, looks))
+        _show_figures(turn, looks)
+    else:
+        OUT.print(title.append(" has not finished; its calls so far:"))
+        OUT.print(table("", *calls, looks))
     after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
-    entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
-    show_turn(_title(run, number), turn, entries, looks)
     OUT.print(picture(after, words_of(run, looks)), end="")
 
 
@@ -96,12 +109,12 @@ def trace_diary(store: Store, run: Run, agents: list[str], event: str | None, *,
         show_entries(entries, looks)
 
 
-def show_headline(run: Run, headline: Headline) -> None:
+def show_headline(store: Store, run: Run) -> None:
     """Print the first line about a run."""
-    name = f" ({run.name})" if run.name else ""
+    headline, name = trace.headline(store, run), f" ({run.name})" if run.name else ""
     parts = [
         f"run {run.id}{name}: {run.world.name}, {headline.state}",
-        *([f"tokens {tokens_text(headline.tokens)}"] if headline.has_tokens else []),
+        *([f"tokens {headline.tokens}"] if headline.tokens else []),
         ", ".join(words for *_, words in headline.went_wrong),
     ]
     OUT.print(Text(escape_invisible(" · ".join(parts)), style="bold"))
@@ -113,20 +126,6 @@ def show_sentences(story: Story, looks: Looks) -> None:
         OUT.print(told_text(" ".join(story.sentences), looks))
         moments = (f"turn {turn}: {', '.join(words)}" for turn, words in story.moments.items())
         OUT.print(told_text("; ".join(moments), looks))
-
-
-def show_story(story: Story, looks: Looks) -> None:
-    """Print what happened in a run, its key moments, and a line for each turn.
-
-    The last line has the number of all events.
-    """
-    show_sentences(story, looks)
-    for line in story.lines:
-        parts = [told_text(words, looks) for words in line.words or ("not finished",)]
-        parts += [Text(line.failures, style="bold red")] if line.failed else []
-        print_line(line.turns, Text(" · ").join(parts))
-    if story.happened:
-        print_line("all", Text(trace.counts(story.happened)))
 
 
 def print_line(turn: int | str, text: Text) -> None:
@@ -180,18 +179,8 @@ def _title(run: Run, number: int) -> Text:
     return Text(escape_invisible(f"run {run.label}, turn {number}"), style="bold")
 
 
-def show_turn(title: Text, turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> None:
-    """Print a turn: what each agent thought, said and did, its calls, draws, arithmetic, and ratings.
-
-    Before the end of the turn, only its calls are printed.
-    """
-    if turn["digest"] is None:
-        OUT.print(title.append(" has not finished; its calls so far:"))
-        OUT.print(_calls("", trace.all_calls(turn), looks))
-        return
-    OUT.print(title)
-    show_entries(entries, looks)
-    OUT.print(_calls("\ncalls", trace.all_calls(turn), looks))
+def _show_figures(turn: trace.Card, looks: Looks) -> None:
+    """Print the draws of a turn, its arithmetic, and the ratings after it."""
     if draws := [_draw_row(draw) for draw in turn["draws"]]:
         OUT.print(table("\ndraws", ("event", "subject", "participants", "winner"), draws, looks))
     for agent, figures in turn["arithmetic"].items():
@@ -278,16 +267,16 @@ def _in_words(data: Mapping[str, Any], narrative: Narrative, after: Aftermath) -
     }
 
 
-def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
+def _raw_parts(data: trace.Card, looks: Looks) -> list[tuple[str, RenderableType]]:
     """Return what is raw on a card: prompt, view, answer, and all records about them."""
-    data_only, refused = trace.sent_to(data), refused_rows(data["drops"], data["mends"])
+    data_only, refused = trace.sent_to(data), refused_rows(data)
     parts: list[tuple[str, RenderableType]] = [
         *([] if data_only else [("system prompt", plain(data["system"] or "none"))]),
         (f"prompt ({data_only})" if data_only else "prompt", plain(data["prompt"])),
-        *([("view", json_text(data["view"]))] if "view" in data else []),
+        *([("view", plain(json_lines(data["view"])))] if "view" in data else []),
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
-        ("attempts", _calls("", data["attempts"], looks)),
+        ("attempts", table("", *columns_and_rows(data["attempts"]), looks)),
         ("rejections and corrections", table("", REFUSED, refused) if refused else Text("none")),
     ]
     if "intent" in data:
@@ -304,7 +293,3 @@ def _outcome(data: Mapping[str, Any]) -> str:
     outcome = f"{data['outcome']}, found as {data['found_as']}, attempt {data['attempt']}, {data['model']}"
     cost = f"{data['milliseconds']} ms, {trace.usage_line(data)}"
     return f"{outcome}; {cost}\n{data['error']}".strip()
-
-
-def _calls(title: str, calls: list[dict[str, Any]], looks: Looks) -> RenderableType:
-    return table(title, tuple(calls[0] if calls else ()), [list(call.values()) for call in calls], looks)

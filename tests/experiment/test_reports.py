@@ -254,6 +254,7 @@ def test_markdown_in_a_file_has_its_pictures_beside_it(cli: Cli, tmp_path: Path)
     to = tmp_path / "found.md"
     assert cli("report", "small", "--format", "md", "--to", str(to)).exit_code == 0
     text = to.read_text(encoding="utf-8")
+    assert r"\`" not in text, "no sentence of ours has signs of Markdown, which are escaped"
     linked = re.findall(r"^!\[(.*)\]\((.*)\)$", text, flags=re.MULTILINE)
     assert [name for _, name in linked] == [f"found-{n}.svg" for n in range(1, len(linked) + 1)]
     for label in (*MEASURES, *CURVES):

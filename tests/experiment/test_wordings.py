@@ -83,7 +83,8 @@ def test_a_report_says_over_which_wordings_a_claim_is_and_which_claim_is_about_o
     shutil.rmtree(home)
     with open_store(home) as store:
         play_all(store, file)
-    assert "“once”: what is said holds for one wording" in " ".join(cli("report", "small").stdout.split())
+    holds = "“once”: what is said holds for one wording of its prompt; “paraphrases” plays several."
+    assert holds in " ".join(cli("report", "small").stdout.split())
 
     raids = next(
         one

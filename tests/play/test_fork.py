@@ -23,7 +23,7 @@ from hobbes.prove.replay import replay_run
 from hobbes.prove.run_comparison import compare
 from hobbes.prove.verification import faults
 from hobbes.show.trace import agent_card, full_turn
-from hobbes.show.web.run_pages import RunPages
+from hobbes.show.web.page_file import PageFile
 from hobbes.store.history import StoredHistory
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -294,7 +294,7 @@ def test_a_fork_is_resumed_after_a_halt_without_its_parent(opened: Store, home: 
 
 def test_a_page_and_a_card_of_a_fork_are_shown(opened: Store) -> None:
     run = ended(opened, mining(opened), 2, values={"hide_horizon": False}, answers={"miner-01": PASSING})
-    pages = RunPages(opened, lambda *_, **__: "", live=False, run=run)
+    pages = PageFile(opened, run, range(run.turns))
     assert f"forked from {run.parent} at turn 2" in pages.at_a_turn()
     assert "I was told to pass." in pages.card(2, "miner-01")
     views = [

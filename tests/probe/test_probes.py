@@ -24,7 +24,7 @@ from hobbes.probe.situations import ProbeFile, Situation, add, pick, read_probe_
 from hobbes.probe.table import Answer, CellAnswers, ColumnResult, Difference, ProbeResult, read_probe
 from hobbes.show.documents import MAX_TALL
 from hobbes.show.probe_reports import by_change, document
-from hobbes.show.web.server import link
+from hobbes.show.web.page_templates import link
 from hobbes.store.home import Store
 from hobbes.wire.recorder import environment, in_thread
 from hobbes.wire.stand_in import stand_in
@@ -440,7 +440,7 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
         told = asked(opened, name="p", situation=five, prompts=[mine], times=2)
     every = pages.get("/").text
     assert link("probes", "p") in every
-    assert f"5 situations: recorded, {escape(mine)}" in every
+    assert f"5 situations, columns recorded, {escape(mine)}" in every
     page = pages.get("/probes/p").text
     for n in range(1, 6):
         for column in ("recorded", "be"):

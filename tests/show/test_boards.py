@@ -26,7 +26,6 @@ from hobbes.engine.picture import of_picture
 from hobbes.engine.policy import speak
 from hobbes.engine.trust.board import board as trust_board
 from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
-from hobbes.errors import HobbesError
 from hobbes.show.boards import MAX_BARS, MAX_WIDE_ARROWS, parts, svg
 from hobbes.show.strokes import STYLE
 from hobbes.show.terminal import escape_invisible
@@ -43,7 +42,6 @@ from tests.engine.nations.stage import board as nations
 from tests.engine.trust.plays import game, play_on
 from tests.engine.trust.plays import play as trust_round
 from tests.pages import LOCAL
-from tests.show.test_view import dead_run
 from tests.small_runs import mining
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -551,14 +549,3 @@ def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(opened: Stor
         assert f'<a href="/{run.id}/2.svg" download="{run.id}-2.svg">save this turn</a>' in served
         missing = visitor.get(f"/{run.id}/99.svg")
         assert (missing.status_code, "has no turn 99" in missing.text) == (404, True)
-
-
-def test_a_turn_that_has_not_ended_has_no_board(opened: Store, home: Path) -> None:
-    with pytest.raises(HobbesError, match="halted"):
-        dead_run(opened)
-    run = opened.runs.find("last")
-    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
-        missing = visitor.get(f"/{run.id}/0.svg")
-        assert missing.status_code == 404
-        assert "there is no board of turn 0" in missing.text
-        assert "<svg" not in visitor.get(f"/{run.id}/0.html").text

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from hobbes.engine.world import OBSERVER
 from hobbes.errors import HobbesError
@@ -113,7 +114,9 @@ def test_failed_calls_of_the_observer_count(opened: Store, monkeypatch: pytest.M
     )
 
 
-def test_an_unfinished_turn_shows_its_calls(opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_turn_shows_its_calls_and_has_no_board(
+    opened: Store, cli: Cli, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The run halts in turn 1, in which one call was refused and one unreadable."""
     done = {"1/miner-01/1": "refusal", "1/miner-02/1": "null"}
     monkeypatch.setattr(faults, "draw_fault", lambda _shares, address, _time: done.get(address, ANSWER))
@@ -134,6 +137,16 @@ def test_an_unfinished_turn_shows_its_calls(opened: Store, cli: Cli, monkeypatch
     card = cli("trace", "last", "1", "miner-01", "--raw").stdout
     assert "refused, found as none" in card
     assert '"you":"miner-01"' in card.partition("prompt")[2]
+    page = pages.get("/last").text
+    assert "This turn has not finished" in page
+    assert (page.count("✗ refused"), page.count("✗ unreadable")) == (1, 1)
+    assert re.search('href="/[^"]*/1/miner-01"', page)
+    page = pages.get("/last/1/miner-01").text
+    assert "✗ refused" in page
+    assert "miner-01" in page.partition("<summary>What was sent")[2]
+    assert "<svg" not in pages.get("/last/1.html").text
+    missing = pages.get("/last/1.svg")
+    assert (missing.status_code, "there is no board of turn 1" in missing.text) == (404, True)
 
 
 def test_the_summary_of_a_run_counts_its_failed_calls(cli: Cli) -> None:

@@ -17,7 +17,7 @@ FOREIGN = (
 
 def on_page(section: Section) -> str:
     """Return what a page has of a section."""
-    page = fill("report.html", document=Document("A report", [section]), script=False)
+    page = fill("report.html", document=Document("A report", [section]), live=False, script=False)
     return page.partition(f"<h2>{section.title}</h2>")[2].partition("</main>")[0]
 
 

@@ -211,9 +211,9 @@ def test_boards_that_move_are_one_svg_with_a_frame_per_turn(
     export(opened, run, "svg", tmp_path / "run.svg", [1, 2])
     text = (tmp_path / "run.svg").read_text(encoding="utf-8")
     frames = [one for one in ET.fromstring(text) if "frame" in one.attrib.get("class", "")]  # noqa: S314  ours
-    titles = [frame[0].attrib["aria-label"].partition(":")[0] for frame in frames]
+    titles = [frame.attrib["aria-label"].partition(":")[0] for frame in frames]
     assert titles == ["turn 1", "turn 2"]
-    assert [frame[1].text for frame in frames] == [f"{run.id}, turn {turn} of 3" for turn in (1, 2)]
+    assert [frame[-1].text for frame in frames] == [f"{run.id}, turn {turn} of 3" for turn in (1, 2)]
     names = re.findall(' id="([^"]*)"', text)
     assert len({*names}) == len(names)
     assert {*re.findall('<use href="#([^"]*)"', text)} <= {*names}

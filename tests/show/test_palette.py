@@ -17,10 +17,9 @@ from hobbes.show.exports import export
 from hobbes.show.palette import MARKS, PALETTE, looks_in, looks_of, words_of
 from hobbes.show.terminal import picture
 from hobbes.show.timeline import Timeline
-from hobbes.show.web.home_pages import HomePages
+from hobbes.show.web.home_pages import compare_page
 from hobbes.show.web.page_templates import STYLE
 from hobbes.show.web.run_pages import RunPages
-from hobbes.show.web.server import link
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS
@@ -75,13 +74,13 @@ def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, t
     request = RunOptions("nations", 3, models="policy:militarist*1,policy:grim", values={"rounds": 2})
     run, other = played(opened, request), played(opened, RunOptions("nations", 4, values={"rounds": 2}))
     looks = {"AgentA": ("●", PALETTE[0]), "AgentB": ("■", PALETTE[1]), "AgentC": ("▲", PALETTE[2])}
-    pages = RunPages(opened, link, live=True, run=run)
+    pages = RunPages(opened, run)
     export(opened, run, "page", tmp_path / "run.html")
     shown = {
         "run": on_page(pages.at_a_turn()),
         "turn": on_page(pages.moment(1)),
         "agent": on_page(pages.card(1, "AgentB")),
-        "compare": on_page(HomePages(opened, link, live=True).compare(run, other)),
+        "compare": on_page(compare_page(opened, run, other)),
         "export": on_page((tmp_path / "run.html").read_text()),
         "trace": in_terminal(terminal("trace", run.id)),
         "trace TURN": in_terminal(terminal("trace", run.id, "1")),
@@ -100,7 +99,7 @@ def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, t
 def test_only_agents_have_a_look(opened: Store) -> None:
     """Numbers and headings in a picture have none, and the words of a map have their owners' looks."""
     run = played(opened, RunOptions("nations", 3, values={"rounds": 2}))
-    assert set(on_page(RunPages(opened, link, live=True, run=run).at_a_turn())) == {*run.setting.agents}
+    assert set(on_page(RunPages(opened, run).at_a_turn())) == {*run.setting.agents}
     dug = mining(opened)
     looks, rows = looks_in(opened, dug), dug.world.picture.rows(state_before(opened, dug, dug.turns))
     drawn = picture(rows, words_of(dug, looks))

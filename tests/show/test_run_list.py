@@ -240,9 +240,7 @@ def test_the_first_page_lists_the_same_runs(home_of_all: Path) -> None:
         assert "2 runs; 9 more in the experiments below" in visitor.get("/").text
         assert shown("/?sort=-seed&where=immunity%3D3%2C+seed%3E1") == SEEDS[:0:-1]
         first = visitor.get("/").text
-        assert (
-            '<a href="/experiments/small">small</a> mining, open, immune, null: 9 of 9 runs played' in first
-        )
+        assert '<a href="/experiments/small">small</a> in mining, arms open, immune, null: 9 of 9' in first
         (of_experiment,) = re.findall('<a href="([^"]*)">its runs</a>', first)
         assert len(shown(of_experiment)) == 9
         page = visitor.get("/?where=world%3Dtrust").text

@@ -14,17 +14,16 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.engine.answer import FoundAs, Outcome
-from hobbes.errors import HobbesError
 from hobbes.nodes.journal import Address, Call, Prompt, Reply
 from hobbes.play.people import open_questions
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.exports import export
 from hobbes.show.story import story_of
 from hobbes.show.timeline import MAX_POINTS, sample
-from hobbes.show.web.home_pages import HomePages
+from hobbes.show.web.home_pages import compare_page, runs_page, search_page
+from hobbes.show.web.page_file import PageFile
 from hobbes.show.web.page_templates import FILE_POLICY, reload_after
 from hobbes.show.web.run_pages import RunPages
-from hobbes.show.web.server import link
 from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run
 from hobbes.store.run_journal import RunJournal
@@ -34,14 +33,6 @@ from tests.play.test_observer import game, on
 from tests.show.conftest import Replies
 from tests.show.test_counted import faulty_run
 from tests.small_runs import go, mining, played
-from tests.wire.test_faults import served
-
-
-def dead_run(opened: Store) -> Run:
-    """Begin a run of two agents, to whom nobody gives an answer."""
-    with served({"error-500": 1.0}):
-        values: dict[str, Any] = {"rounds": 2, "on_failure": "halt"}
-        return played(opened, RunOptions("mining", 2, models="openai:policy/guided", values=values))
 
 
 def test_each_decision_has_an_address(opened: Store, pages: TestClient) -> None:
@@ -151,21 +142,6 @@ def test_style_sheet_and_script_are_loaded_once_and_everything_is_compressed(
         kept = pages.get(address)
         assert "immutable" in kept.headers["cache-control"]
         assert hashlib.sha256(kept.content).hexdigest().startswith(Path(address).stem)
-
-
-def test_an_unfinished_turn_shows_its_calls(opened: Store, pages: TestClient) -> None:
-    """Two agents' calls fail in turn 0, and a run that halts on failures takes no default."""
-    with pytest.raises(HobbesError):
-        dead_run(opened)
-    page = pages.get("/last").text
-    assert "not finished" in page
-    assert "This turn has not finished" in page
-    assert page.count("✗ provider-error") == 2
-    assert "HTTP 500" in page
-    assert re.search('href="/[^"]*/0/miner-02"', page)
-    card = pages.get("/last/0/miner-02").text
-    assert "✗ provider-error" in card
-    assert "miner-02" in card.partition("<summary>What was sent</summary>")[2]
 
 
 def test_reports_of_the_second_run_are_shown_if_the_first_has_none(opened: Store, pages: TestClient) -> None:
@@ -366,16 +342,16 @@ def test_agents_text_cannot_change_the_structure_of_a_page(tmp_path: Path, repli
     built: list[dict[str, Any]] = []
     for name, texts in (("one", PAYLOADS), ("other", harmless)):
         with open_store(tmp_path / name) as opened:
-            run, home = spoken(opened, replies, texts), HomePages(opened, link, live=True)
-            shown = RunPages(opened, link, live=True, run=run)
-            pages = {"runs": home.runs({}), "run": shown.at_a_turn(), "first": shown.at_a_turn(1)}
+            run = spoken(opened, replies, texts)
+            shown = RunPages(opened, run)
+            pages = {"runs": runs_page(opened, {}), "run": shown.at_a_turn(), "first": shown.at_a_turn(1)}
             pages["moment"] = shown.moment(1)
             pages |= {agent: shown.card(1, agent) for agent in run.setting.agents}
             pages["two"] = shown.diary({"agent": "AgentA", "other": "AgentB"})
             pages["diary"] = shown.diary({})
-            pages["search"] = home.search({"q": "attacks", "kind": "answer"})
+            pages["search"] = search_page(opened, {"q": "attacks", "kind": "answer"})
             other = spoken(opened, replies, ["so"] * len(texts))
-            pages["compare"] = home.compare(run, other)
+            pages["compare"] = compare_page(opened, run, other)
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
         built.append({page: structure(text) for page, text in pages.items()})
         assert ("mark",) in built[-1]["search"]
@@ -393,7 +369,7 @@ def test_whatever_agents_ask_the_page_of_the_run_is_built_alike(opened: Store, r
     built = []
     for text in ("harmless", *PAYLOADS):
         run = begging(opened, replies, text)
-        page = RunPages(opened, link, live=True, run=run).at_a_turn()
+        page = RunPages(opened, run).at_a_turn()
         assert "requests</caption>" in page
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", page)
         built.append(structure(page))
@@ -410,7 +386,7 @@ def test_in_a_browser_nothing_runs_and_the_content_security_policy_blocks_script
     opened: Store, tmp_path: Path, replies: Replies
 ) -> None:
     """The page's own policy is a second wall; without it the same script runs."""
-    shown = RunPages(opened, link, live=False, run=mining(opened)).at_a_turn()
+    shown = PageFile(opened, mining(opened), range(1)).at_a_turn()
     owned = shown.replace("<main>", f"<main>{PAYLOADS[0]}{PAYLOADS[1]}")
     (tmp_path / "with.html").write_text(owned)
     (tmp_path / "without.html").write_text(owned.replace("Content-Security-Policy", "x-nothing"))

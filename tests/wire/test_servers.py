@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive
 
 from hobbes.engine.world import make_setting
 from hobbes.errors import HobbesError, UsageError
-from hobbes.show.web.home_pages import HomePages
+from hobbes.show import run_list
 from hobbes.show.web.server import HEADERS, server, site
 from hobbes.store.home import Store
 from hobbes.wire import body_limits
@@ -183,7 +183,7 @@ def test_every_answer_says_what_the_browser_may_do(
     opened: Store, served: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mining(opened)
-    monkeypatch.setattr(HomePages, "runs", lambda _: 1 // 0)
+    monkeypatch.setattr(run_list, "page", lambda *_: 1 // 0)
     host = "\r\nHost: 127.0.0.1"
     for head, status in {
         f"GET /last HTTP/1.1{host}": 200,

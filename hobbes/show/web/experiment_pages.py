@@ -1,7 +1,6 @@
 """The pages of experiments and probes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from time import monotonic
 
 from hobbes.experiment.experiment_file import stored_file
@@ -10,58 +9,55 @@ from hobbes.experiment.sentences import short
 from hobbes.probe.table import read_probe
 from hobbes.show.probe_reports import document, document_of_answers
 from hobbes.show.report_text import report_document
-from hobbes.show.web.page_templates import Pages, reload_after
+from hobbes.show.web.page_templates import fill, link, reload_after
 from hobbes.store.experiment_tables import BegunCell, cells_of
+from hobbes.store.home import Store
 
 
-@dataclass(frozen=True)
-class ExperimentPages(Pages):
-    """The pages of experiments and probes, which have reports."""
+def experiment_page(store: Store, name: str) -> str:
+    """Return the page of an experiment: how far it is, the report as far as it goes, and its runs.
 
-    def experiment(self, name: str) -> str:
-        """Return the page of an experiment: how far it is, the report as far as it goes, and its runs.
+    Raise MissingError if no experiment has this name, DamagedError if its file is damaged.
+    """
+    began = monotonic()
+    file = stored_file(store, name)
+    cells = cells_of(store, name)
+    arms = [wording for arm in file.all_arms for wording in file.wordings(arm)]
+    planned = [(arm, seed) for seed in file.seeds for arm in arms]
+    done = sum(cells[key].finished for key in planned if key in cells)
+    result = report(store, name)
+    is_played = any(one.status == "unfinished" and store.is_played(one.id) for one in cells.values())
+    return fill(
+        "experiment.html",
+        experiment=name,
+        document=report_document(store, result, _runs_of),
+        arms=arms,
+        seeds=file.seeds,
+        cells=cells,
+        measures=measures_of(file),
+        values=result.values,
+        short=short,
+        done=done,
+        planned=len(planned),
+        played=is_played,
+        reload=reload_after(monotonic() - began) if is_played else None,
+        command=store.command("report", name),
+    )
 
-        Raise MissingError if no experiment has this name, DamagedError if its file is damaged.
-        """
-        began, store = monotonic(), self.store
-        file = stored_file(store, name)
-        cells = cells_of(store, name)
-        arms = [wording for arm in file.all_arms for wording in file.wordings(arm)]
-        planned = [(arm, seed) for seed in file.seeds for arm in arms]
-        done = sum(cells[key].finished for key in planned if key in cells)
-        result = report(store, name)
-        is_played = any(one.status == "unfinished" and store.is_played(one.id) for one in cells.values())
-        return self.fill(
-            "experiment.html",
-            experiment=name,
-            document=report_document(store, result, self._runs_of),
-            arms=arms,
-            seeds=file.seeds,
-            cells=cells,
-            measures=measures_of(file),
-            values=result.values,
-            short=short,
-            done=done,
-            planned=len(planned),
-            played=is_played,
-            reload=reload_after(monotonic() - began) if is_played else None,
-            command=self.command("report", name),
-        )
 
-    def _runs_of(self, cells: Sequence[BegunCell]) -> str:
-        """Return the address of the comparison of two cells, or of the run of one."""
-        return (
-            self.link("compare", a=cells[0].id, b=cells[1].id) if len(cells) > 1 else self.link(cells[0].id)
-        )
+def _runs_of(cells: Sequence[BegunCell]) -> str:
+    """Return the address of the comparison of two cells, or of the run of one."""
+    return link("compare", a=cells[0].id, b=cells[1].id) if len(cells) > 1 else link(cells[0].id)
 
-    def probe(self, name: str, situation: int | None, column: str) -> str:
-        """Return the page of a probe, or of the answers to one of its situations, side by side."""
-        told = read_probe(self.store, name)
-        words: tuple[object, ...] = ()
-        if situation is None:
-            shown = document(told, self.link)
-        else:
-            words = told.number(situation), column or told.most_changed(situation)[1]
-            shown = document_of_answers(told, *words)
-        command = self.command("probe", "show", name, *words)
-        return self.fill("probe.html", probe=name, document=shown, command=command)
+
+def probe_page(store: Store, name: str, situation: int | None, column: str) -> str:
+    """Return the page of a probe, or of the answers to one of its situations, side by side."""
+    told = read_probe(store, name)
+    words: tuple[object, ...] = ()
+    if situation is None:
+        shown = document(told, link)
+    else:
+        words = told.number(situation), column or told.most_changed(situation)[1]
+        shown = document_of_answers(told, *words)
+    command = store.command("probe", "show", name, *words)
+    return fill("probe.html", probe=name, document=shown, command=command)

@@ -4,10 +4,11 @@ An address in the file shows one sheet, also without the script. What stands on 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from typing import ClassVar
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -58,6 +59,8 @@ class PageFile(RunPages):
     """The pages of a run as one page, with these turns and their cards; the last may not have ended."""
 
     turns: Sequence[int]
+    link: ClassVar[Callable[..., str]] = staticmethod(address)
+    live: ClassVar[bool] = False
 
     @cached_property
     def _once(self) -> _Once:
@@ -68,10 +71,10 @@ class PageFile(RunPages):
         there = super()._turns
         return {agent: [turn for turn in turns if turn in self.turns] for agent, turns in there.items()}
 
-    def _of_run(self, name: str, *words: object, **values: object) -> str:
+    def _fill(self, name: str, *words: object, **values: object) -> str:
         """Return a page about the run, which says how much of it the file has, unless it has all."""
         more = {"has_turn": self.turns.__contains__, "left_out": () if self._has_all else (self._part,)}
-        return super()._of_run(name, *words, **more, **values)
+        return super()._fill(name, *words, **more, **values)
 
     @property
     def _has_all(self) -> bool:
@@ -88,7 +91,7 @@ class PageFile(RunPages):
         """Yield the sheet of a turn that has ended, and those of its cards."""
         if turn < self.run.turns:
             moment = Markup(self.moment(turn))  # noqa: S704  a template's
-            drawn = self.fill("turn.html", run=self.run, number=turn, turns=self.turns, moment=moment)
+            drawn = self._fill("turn.html", number=turn, turns=self.turns, moment=moment)
             yield self._sheet(drawn, f"turn {turn}", turn)
         for agent in self._asked_in(turn):
             yield self._sheet(self.card(turn, agent), f"the card of {agent} in turn {turn}", turn, agent)

@@ -9,10 +9,10 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from math import ceil
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -33,10 +33,8 @@ from hobbes.show.terminal import (
     players_texts,
     ratees_of,
     shade_of,
-    tokens_text,
 )
-from hobbes.show.trace import beginning, details, usage_line
-from hobbes.store.home import Store
+from hobbes.show.trace import CORRECTED, FAILED, REJECTED, beginning, details, usage_line
 
 MAX_CHOICES = 24
 """How many choices the graph of a timeline has at most."""
@@ -108,7 +106,7 @@ def environment() -> Environment:
     )
     functions: tuple[Callable[..., object], ...] = (
         *(beginning, columns_and_rows, cost_text, details, percent, players_texts, ratees_of),
-        *(shade_of, sign_of, tokens_text, usage_line, with_names),
+        *(shade_of, sign_of, usage_line, with_names),
     )
     templates.filters["counted"] = counted
     templates.globals |= {
@@ -119,7 +117,7 @@ def environment() -> Environment:
         "policy": POLICY,
         "file_policy": FILE_POLICY,
         "decisions": DECISIONS,
-        "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "event": "⚑"},
+        "signs": {FAILED: "✗", REJECTED: "⊘", CORRECTED: "✎"},
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "lines": json_lines,
         "nothing_done": NOTHING_DONE,
@@ -128,9 +126,19 @@ def environment() -> Environment:
     return templates
 
 
+def link(*parts: object, **query: object) -> str:
+    """Return the address of a page, with what it is asked for; that of the list of runs has no parts."""
+    path = "/" + "/".join(quote(str(part), safe="") for part in parts)
+    return f"{path}?{urlencode(query)}" if query else path
+
+
 def fill(name: str, **values: object) -> str:
-    """Return a template filled with values, of which each page needs some."""
-    needed = dict[str, object](command=None, reload=None, left_out=(), looks={}, live=False, script=True)
+    """Return a template filled with values, of which each page needs some.
+
+    By default, a page is `live`: it is served, and links to the list of runs. Others hold style and script.
+    """
+    needed = dict[str, object](command=None, reload=None, left_out=(), looks={}, live=True, link=link)
+    needed["script"] = True
     page = environment().get_template(name).render(needed | values)
     return page.replace(STYLE_ELEMENT, "")  # a page has it in its own style sheet
 
@@ -138,25 +146,3 @@ def fill(name: str, **values: object) -> str:
 def reload_after(took: float) -> int:
     """Return after how many seconds a page reloads that took so many to make: at most a fifth of the time."""
     return max(2, ceil(4 * took))
-
-
-@dataclass(frozen=True)
-class Pages:
-    """Pages of the runs in a home folder.
-
-    `link` returns the URL of a page from run, turn and agent, and from what the page is asked for by name;
-    without arguments, it returns that of the list of runs. `live` pages are served: they link to the list of
-    runs, reload while their run is being played, and list only a part of its turns.
-    """
-
-    store: Store
-    link: Callable[..., str]
-    live: bool
-
-    def fill(self, name: str, **values: object) -> str:
-        """Return a template filled with values."""
-        return fill(name, **{"link": self.link, "live": self.live, **values})
-
-    def command(self, *words: object) -> str | None:
-        """Return the command that shows the same in a terminal; None on disk, where the home is not."""
-        return self.store.command(*words) if self.live else None

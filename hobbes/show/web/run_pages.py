@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
 from markupsafe import Markup
 
@@ -17,14 +17,15 @@ from hobbes.play.people import requests
 from hobbes.show import trace
 from hobbes.show.aftermath import aftermath
 from hobbes.show.boards import Cards, parts, svg
-from hobbes.show.diary import DiaryQuery, diary_page, of_turn, query_of
+from hobbes.show.diary import Choice, choice_at, diary_page, of_turn
 from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
 from hobbes.show.story import REFUSED, lines_near, story_of
 from hobbes.show.timeline import timeline
-from hobbes.show.web.page_templates import Pages, reload_after
+from hobbes.show.web.page_templates import fill, link, reload_after
 from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.store.history import reports, stored_turn
+from hobbes.store.home import Store
 from hobbes.store.notes import Place
 from hobbes.store.recorded_run import Run
 
@@ -41,10 +42,18 @@ def _prompt_of(calls: Iterable[Call]) -> str | None:
 
 
 @dataclass(frozen=True)
-class RunPages(Pages):
-    """The pages of a run, which does not change meanwhile."""
+class RunPages:
+    """The pages of a run, which does not change meanwhile.
 
+    `link` returns the address of a page from run, turn and agent, and from what the page is asked for by
+    name. `live` pages are served: they link to the list of runs, reload while their run is being played, and
+    list only a part of its turns.
+    """
+
+    store: Store
     run: Run
+    link: ClassVar[Callable[..., str]] = staticmethod(link)
+    live: ClassVar[bool] = True
 
     @cached_property
     def looks(self) -> Looks:
@@ -64,11 +73,15 @@ class RunPages(Pages):
         """Return a turn as `full_turn` does; the cards of a turn share it."""
         return lru_cache(1)(partial(trace.full_turn, self.store, self.run))
 
-    def _of_run(self, name: str, *words: object, **values: object) -> str:
+    def _command(self, *words: object) -> str | None:
+        """Return the command that shows the same in a terminal; None on disk, where the home is not."""
+        return self.store.command(*words) if self.live else None
+
+    def _fill(self, name: str, *words: object, **values: object) -> str:
         """Return a page about the run, with the command that traces what the words name."""
-        command = self.command("trace", self.run.label, *words)
-        always = {"run": self.run, "looks": self.looks, "command": command, "has_turn": lambda _: True}
-        return self.fill(name, **{**always, **values})
+        about = {"run": self.run, "looks": self.looks, "link": self.link, "live": self.live}
+        command = self._command("trace", self.run.label, *words)
+        return fill(name, **{**about, "command": command, "has_turn": lambda _: True, **values})
 
     def at_a_turn(self, turn: int | None = None, sheets: Sequence[str] = ()) -> str:
         """Return the page of the run at a turn, with its story, the timeline, and the rest.
@@ -85,14 +98,12 @@ class RunPages(Pages):
         story = story_of(self.store, run, self.looks)
         first = run.turns - 1 if is_played else next(iter(story.moments), 0)
         shown = first if turn is None else turn
-        row = self.store.runs.row(run.id)
-        return self._of_run(
+        return self._fill(
             "run.html",
             headline=trace.headline(self.store, run),
-            tainted=row["tainted"],
-            error=row["error"],
+            row=self.store.runs.row(run.id),
             people={
-                one.agent: self.command("answer", run.label, "--agent", one.agent) for one in run.questions
+                one.agent: self._command("answer", run.label, "--agent", one.agent) for one in run.questions
             },
             requests=[request for one in run.questions if one.agent == OBSERVER for request in requests(one)],
             story=story,
@@ -139,9 +150,9 @@ class RunPages(Pages):
         board = trace.board_in(run, full)
         record = full.turn.record if full else None
         notes = [note for note in self.store.notes.of(run.id) if note.turn == number]
-        return self.fill(
+        return self._fill(
             "moment.html",
-            run=run,
+            number,
             number=number,
             title=board.title if board else f"turn {number}",
             board=parts(board, self._cards(number, record.intents)) if board and record else None,
@@ -151,8 +162,6 @@ class RunPages(Pages):
             calls=[] if full else trace.all_calls(trace.turn_card(self.store, run, number, None)),
             players=players_of(run.at(number), self.looks),
             drops=Counter(drop.agent for drop in record.drops) if record else {},
-            looks=self.looks,
-            command=self.command("trace", run.label, number),
             commands=self._commands(number),
             note=self.store.notes.at(Place(run.id, number)),
             others=[one for one in notes if one.place != Place(run.id, number)],
@@ -183,7 +192,7 @@ class RunPages(Pages):
         beside = self._asked_in(number)
         at = beside.index(agent)
         seen = board_of_view(run, card["view"]) if "intent" in card else None
-        return self._of_run(
+        return self._fill(
             "agent.html",
             number,
             agent,
@@ -197,31 +206,30 @@ class RunPages(Pages):
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             columns=trace.REFUSED,
-            refused=trace.refused_rows(card["drops"], card["mends"]),
+            refused=trace.refused_rows(card),
             now=now,
             sent=trace.new_words(was, now),
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
-            own_diary=self._diary(DiaryQuery(agent), number) if self.live and agent in self.looks else None,
+            own_diary=self._diary(Choice((agent,)), number) if self.live and agent in self.looks else None,
             commands=self._commands(number, agent),
             note=self.store.notes.at(Place(run.id, number, agent)),
         )
 
     def diary(self, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
-        query = query_of(self.run, self.looks, at)
-        return self._of_run(
+        choice = choice_at(self.run, self.looks, at)
+        return self._fill(
             "diary.html",
-            *(filter(None, (query.agent, query.other)) if query.agent else (EVERYBODY,)),
-            *(("--event", query.event) if query.event else ()),
-            **diary_page(self.store, self.run, query),
+            *(choice.agents or (EVERYBODY,)),
+            *(("--event", choice.event) if choice.event else ()),
+            **diary_page(self.store, self.run, choice, at.get("first", 0)),
             address=self._diary,
+            whole=Choice(choice.agents),
         )
 
-    def _diary(self, query: DiaryQuery, turn: int | None = None, **changed: object) -> str:
-        """Return the URL of a diary; with a turn, of all that the diary has from the turn on."""
-        if turn is not None:
-            query = DiaryQuery(query.agent, query.other, first=turn)
-        return self.link(self.run.id, "diary", **query.address(**changed))
+    def _diary(self, choice: Choice, first: int = 0) -> str:
+        """Return the URL of what is chosen of a diary, from a turn on."""
+        return self.link(self.run.id, "diary", **choice.address(first))
 
     def _commands(self, number: int, agent: str | None = None) -> list[tuple[str, str]]:
         """Return what can be done from a turn: in words, and as a command."""

@@ -5,13 +5,13 @@ another site's page asks for is refused, since it would be read there.
 `hobbes.wire.guard` says who may see the pages, `hobbes.wire.body_limits` how much a request may send.
 """
 
+import re
 import secrets
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import quote, urlencode
+from typing import Any, TypeAlias
 
 import uvicorn
 from starlette.applications import Starlette
@@ -24,9 +24,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from hobbes.errors import HobbesError, UsageError
-from hobbes.show.addresses import number_in
 from hobbes.show.terminal import remark
-from hobbes.show.web.home_pages import HomePages
+from hobbes.show.web.home_pages import compare_page, runs_page, search_page
 from hobbes.show.web.page_templates import POLICY, STATIC, fill
 from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import Store, open_store
@@ -35,9 +34,6 @@ from hobbes.store.recorded_run import Run
 from hobbes.wire.body_limits import server_config
 from hobbes.wire.guard import TOKEN, Guard, names_of
 from hobbes.wire.listener import is_open, listener, url
-
-if TYPE_CHECKING:
-    from hobbes.show.web.experiment_pages import ExperimentPages
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -53,12 +49,6 @@ KEPT = {"cache-control": "private, max-age=31536000, immutable"}
 """The header of what has an address of its own for each content."""
 
 
-def link(*parts: object, **query: object) -> str:
-    """Return the address of a page, with what it is asked for."""
-    path = "/" + "/".join(quote(str(part), safe="") for part in parts)
-    return f"{path}?{urlencode(query)}" if query else path
-
-
 class _Turn(IntegerConvertor):
     """The number of a turn in an address. One that Python does not convert leads to no page."""
 
@@ -70,15 +60,40 @@ register_url_convertor("number", _Turn())
 At: TypeAlias = Mapping[str, Any]
 """What an address names: run, turn, agent; or a and b."""
 
+NUMBERS = frozenset({"first", "situation", "turn"})
+"""What an address may ask for by a number."""
+
+
+def _experiment(store: Store, at: At) -> str:
+    from hobbes.show.web.experiment_pages import experiment_page  # noqa: PLC0415  the first page need not wait
+
+    return experiment_page(store, at["name"])
+
+
+def _probe(store: Store, at: At) -> str:
+    from hobbes.show.web.experiment_pages import probe_page  # noqa: PLC0415  the first page need not wait
+
+    return probe_page(store, at["name"], at.get("situation"), at.get("column", ""))
+
+
+def _run_pages(store: Store, at: At) -> RunPages:
+    return RunPages(store, _run(store, at))
+
+
+def _run(store: Store, at: At, which: str = "run") -> Run:
+    """Return the run that an address names. Raise UsageError if it names none."""
+    if not at.get(which):
+        raise UsageError("choose a first and a second run, as a and b in the list of runs")
+    return with_turns(store, store.runs.find(at[which]))
+
+
 PAGES: Mapping[str, Callable[[Store, At], str]] = {
-    "/": lambda store, at: _home_pages(store).runs(at),
-    "/compare": lambda store, at: _home_pages(store).compare(_run(store, at, "a"), _run(store, at, "b")),
-    "/search": lambda store, at: _home_pages(store).search(at),
-    "/experiments/{name}": lambda store, at: _experiment_pages(store).experiment(at["name"]),
-    "/probes/{name}": lambda store, at: _experiment_pages(store).probe(
-        at["name"], number_in(at, "situation"), at.get("column", "")
-    ),
-    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(number_in(at, "turn")),
+    "/": runs_page,
+    "/compare": lambda store, at: compare_page(store, _run(store, at, "a"), _run(store, at, "b")),
+    "/search": search_page,
+    "/experiments/{name}": _experiment,
+    "/probes/{name}": _probe,
+    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(at.get("turn")),
     "/{run}/{turn:number}": lambda store, at: _run_pages(store, at).at_a_turn(at["turn"]),
     "/{run}/diary": lambda store, at: _run_pages(store, at).diary(at),
     # A turn at a glance, which the script puts into the page of its run.
@@ -89,25 +104,14 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
 }
 
 
-def _home_pages(store: Store) -> HomePages:
-    return HomePages(store, link, live=True)
-
-
-def _experiment_pages(store: Store) -> "ExperimentPages":
-    from hobbes.show.web.experiment_pages import ExperimentPages  # noqa: PLC0415  the first page need not wait
-
-    return ExperimentPages(store, link, live=True)
-
-
-def _run_pages(store: Store, at: At) -> RunPages:
-    return RunPages(store, link, live=True, run=_run(store, at))
-
-
-def _run(store: Store, at: At, which: str = "run") -> Run:
-    """Return the run that an address names. Raise UsageError if it names none."""
-    if not at.get(which):
-        raise UsageError("choose a first and a second run, as a and b in the list of runs")
-    return with_turns(store, store.runs.find(at[which]))
+def _asked_for(query: Mapping[str, str]) -> At:
+    """Return what follows the `?` of an address; raise UsageError for a number that is none from 0."""
+    at: dict[str, Any] = {**query}
+    for name in NUMBERS & at.keys():
+        if not re.fullmatch("[0-9]{1,9}", at[name]):
+            raise UsageError(f"`{name}` in the address is not a number from 0")
+        at[name] = int(at[name])
+    return at
 
 
 def site(home: Path, host: str, token: str | None = None) -> Starlette:
@@ -115,7 +119,7 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
 
     def page(show: Callable[[Store, At], str], request: Request) -> Response:
         """Return a page. Starlette calls this in a thread, with a connection of its own."""
-        at = {**request.query_params, **request.path_params}
+        at = {**_asked_for(request.query_params), **request.path_params}
         with open_store(home, writes=False) as opened, opened.as_of_now():
             text = show(opened, at)
         kind = "image/svg+xml" if text.startswith("<svg") else "text/html"
@@ -144,7 +148,7 @@ def _error_page(request: Request, error: Exception) -> Response:
     words = f"there is no page at {request.url.path}" if isinstance(error, HTTPException) else str(error)
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(f"hobbes: {words}\n", status, headers=NOT_KEPT)
-    text = fill("error.html", words=words, link=link, live=True)
+    text = fill("error.html", words=words)
     return Response(text, status, headers=NOT_KEPT, media_type="text/html")
 
 
