@@ -56,11 +56,6 @@ class Remark(NamedTuple):
     remark: str
 
 
-def faults(store: Store, run: Run) -> Iterator[Fault]:
-    """Yield what `verify` finds to be wrong."""
-    return (found for found in verify(store, run) if isinstance(found, Fault))
-
-
 def verify(store: Store, run: Run, digest: str | None = None) -> Iterator[Fault | Remark]:
     """Yield everything about a run that does not follow from its answers; HobbesError for another version.
 

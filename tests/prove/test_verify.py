@@ -28,7 +28,7 @@ from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import DivergedError, replay_run
-from hobbes.prove.verification import Fault, faults
+from hobbes.prove.verification import Fault, verify
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run
@@ -673,19 +673,15 @@ RECORDED = {
 }
 
 
-def told(found: Fault) -> str:
-    """Say a fault as `hobbes verify` prints it."""
-    return f"{'run' if found.turn is None else f'turn {found.turn}'}: {found.fault}"
-
-
 def verified(home: Path) -> list[str]:
+    """Return the faults of the last run, as `hobbes verify` prints them."""
     with open_store(home) as store:
         try:
-            return [
-                told(fault) for fault in faults(store, with_turns(store, store.runs.find_unchecked("last")))
-            ] or [NOTHING]
+            found = list(verify(store, with_turns(store, store.runs.find_unchecked("last"))))
         except DamagedError as error:
             return [str(error)]
+    faults = [one for one in found if isinstance(one, Fault)]
+    return [f"{'run' if turn is None else f'turn {turn}'}: {fault}" for turn, fault in faults] or [NOTHING]
 
 
 def diverged(home: Path) -> DivergedError:
@@ -787,7 +783,7 @@ def test_a_run_of_no_known_world_and_one_of_other_rules_are_said_in_one_line(ope
     with pytest.raises(
         HobbesError, match=rf"{shown}mining rules 7, and this hobbes has mining rules {rules}$"
     ):
-        list(faults(opened, opened.runs.find(run.id)))
+        list(verify(opened, opened.runs.find(run.id)))
     rehashed_with(opened, run, record_version=1, rules_version=rules)
     versions = f"record version 1, and this hobbes has record version {RECORD_VERSION}"
     with pytest.raises(HobbesError, match=f"{shown}{versions}$"):
@@ -801,12 +797,12 @@ def test_a_run_of_no_known_world_and_one_of_other_rules_are_said_in_one_line(ope
 
 
 def test_a_run_that_was_killed_before_its_first_turn_verifies(opened: Store) -> None:
-    assert list(faults(opened, begin(opened, RunOptions("mining")))) == []
+    assert list(verify(opened, begin(opened, RunOptions("mining")))) == []
 
 
 def verifies(store: Store, run: Run) -> Run:
     run = store.runs.find(run.id)
-    assert list(faults(store, run)) == []
+    assert list(verify(store, run)) == []
     return run
 
 
