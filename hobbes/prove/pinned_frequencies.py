@@ -26,8 +26,8 @@ from hobbes.prove.pins import FrequencyPin, GivenAnswer, PinnedSituation, relati
 from hobbes.store.home import Store
 
 EXPECTED = re.compile(
-    r"(?P<agent>[^:]+): (?P<no>no )?(?P<act>.+?) in at (?P<bound>least|most) (?P<n>[0-9]{1,4})"
-    r" of (?P<of>[0-9]{1,4})"
+    r"(?P<agent>[^:]+?)\s*:\s*(?P<no>no\s+)?(?P<act>.+?)"
+    r"\s+in\s+at\s+(?P<bound>least|most)\s+(?P<n>[0-9]{1,4})\s+of\s+(?P<of>[1-9][0-9]{0,3})"
 )
 
 
@@ -43,14 +43,21 @@ class Expectation(NamedTuple):
 
 
 def expectation(text: str) -> Expectation:
-    """Return what a text expects; raise UsageError if it says nothing of the kind."""
+    """Return what a text expects; raise UsageError unless some answers are as it says, and others are not."""
     found = EXPECTED.fullmatch(text.strip())
-    if found is None or int(found["n"]) > int(found["of"]):
+    if found is None:
         raise UsageError(
-            f"--expect {text!r}: write AGENT: ACT in at least N of M; also `no ACT`, and `at most`"
+            f"the expectation {text!r}: write AGENT: ACT in at least N of M; also `no ACT`, and `at most`"
         )
     bound: Any = found["bound"]
     absent, n, of = bool(found["no"]), int(found["n"]), int(found["of"])
+    lowest, highest = (1, of) if bound == "least" else (0, of - 1)
+    if not lowest <= n <= highest:
+        never = "hold" if bound == "least" and n > of else "fail"
+        raise UsageError(
+            f"the expectation {text!r} cannot {never}, whatever is answered; "
+            f"with `at {bound}`, write a number from {lowest} to {highest}"
+        )
     return Expectation(found["agent"], absent, found["act"], bound, n, of)
 
 
