@@ -18,7 +18,7 @@ from hobbes.engine.digest import settings_link
 from hobbes.engine.memory import reason
 from hobbes.engine.record import Drop, sha256
 from hobbes.engine.turn import Layer, TurnRecord, meanings
-from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
+from hobbes.engine.world import OBSERVER, AnyWorld, hashed_settings
 from hobbes.errors import HobbesError, UsageError
 from hobbes.graphs.ring import ring
 from hobbes.graphs.run import replay
@@ -29,6 +29,7 @@ from hobbes.nodes.journal import Address, Call, Logged, PlayerKind, Prompt, Repl
 from hobbes.nodes.prompt_set import PromptSet
 from hobbes.nodes.prompting import system_text, turn_text
 from hobbes.nodes.turn_state import TurnState, state_at
+from hobbes.play.fork import ForkOptions, setting_of_fork
 from hobbes.play.render import prompts_for
 from hobbes.prove.pins import (
     Answer,
@@ -102,13 +103,10 @@ def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
     if not 0 <= first <= last < run.turns:
         there = f"has turns 0 to {run.turns - 1}" if run.turns else "has no turns yet"
         raise UsageError(f"--turns {first}-{last}: run {run.label} {there}")
-    world, setting = run.world, run.setting
     try:
         run.check_versions()
-        make_setting(
-            world, setting.agents, setting.seed, {**setting.config.model_dump(mode="json"), **values}
-        )
         recorded = _recorded_turns(store, run, turns, folder)
+        begins = _before_under(run, turns, values, recorded.before) if values else recorded.before
     except (HobbesError, ValueError) as error:
         raise UsageError(str(error)) from error
     played = play_pin(recorded, folder, prompts=prompts)
@@ -117,7 +115,29 @@ def pin_turns(  # noqa: PLR0913  what is pinned, and how it is checked
             f"run {run.label} does not play as recorded now ({failed.where}); "
             f"`{store.command('replay', run.label)}` shows how; play a new run, and pin that"
         )
-    return accept_changes(recorded, played).model_copy(update={"values": dict(values)})
+    return accept_changes(recorded, played).model_copy(update={"before": begins, "values": dict(values)})
+
+
+def _before_under(run: Run, turns: tuple[int, int], values: Mapping[str, Any], before: Before) -> Before:
+    """Return what the first turn begins with under other values of settings: a game, or as recorded.
+
+    Raise UsageError for values that there are not, that would change how the game had begun, or that change
+    nothing that is played.
+    """
+    first, last = turns
+    setting = setting_of_fork(run.at(first), ForkOptions(first, values=dict(values)))
+    under = hashed_settings(setting.config)
+    recorded = [hashed_settings(run.at(turn).setting.config) for turn in range(first, last + 1)]
+    for name in values:
+        if all(under.get(name) == settings.get(name) for settings in recorded):
+            raise UsageError(
+                f"--set {name}: this changes no turn: run {run.label} was played with this value, or it only "
+                "says how a run is carried out; give another value or setting"
+            )
+    if first > 0:
+        return before
+    state = run.world.setup(setting.config, setting.agents, setting.seed)
+    return before.model_copy(update={"state": run.world.state.to_json(state)})
 
 
 def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> TurnsPin:

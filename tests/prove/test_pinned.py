@@ -50,6 +50,7 @@ class Pinned:
             "make-test", run.id, "--turns", turns, "--name", "story", "--to", str(self.folder), *options
         )
         assert result.exit_code == 0, result.exception
+        assert ("the test passes: with these settings" in result.stdout) == ("--set" in options)
         text = (self.folder / "test_story.py").read_text()
         assert len(text.splitlines()) <= MAX_TEST_LINES
         self.passes()
@@ -280,12 +281,35 @@ def test_under_another_rule_a_test_may_be_written_red_and_names_the_setting_and_
     assert "intents." not in said
     told = cli("make-test", run.id, *options[:-1], "rounds=2", "--name", "short").stdout
     assert "the test fails: with rounds=2, turn 2, all agents: engine is not as recorded" in told.splitlines()
-    for setting, words in (
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
         ("immune=9", "mining has no setting"),
-        ("rows=2", "this cannot be played by hobbes"),
-    ):
-        told = str(cli("make-test", run.id, *options[:-1], setting, "--name", "none").exception)
-        assert told.startswith(words)
+        ("immunity=1", "--set immunity: this changes no turn: run "),
+        ("taint_share=0.5", "--set taint_share: this changes no turn: run "),
+        ("alpha=2", "--set alpha: this changes how the game begins; begin at turn 0"),
+    ],
+)
+def test_a_setting_that_cannot_change_the_turns_is_refused(
+    opened: Store, cli: Cli, tmp_path: Path, setting: str, problem: str
+) -> None:
+    run = mining(opened)
+    options = ("--turns", "2-3", "--name", "none", "--to", str(tmp_path), "--set")
+    error = cli("make-test", run.id, *options, setting).exception
+    assert isinstance(error, UsageError)
+    assert str(error).startswith(problem)
+    assert not (tmp_path / "none.json").exists()
+
+
+def test_turns_from_the_first_on_begin_as_the_other_setting_has_it(
+    opened: Store, cli: Cli, tmp_path: Path
+) -> None:
+    options = ("--turns", "0-1", "--name", "rich", "--to", str(tmp_path), "--set", "alpha=2")
+    made = cli("make-test", mining(opened).id, *options)
+    assert made.exit_code == 0, made.exception
+    assert re.search("with alpha=2, turn 1: expected that .* mined 3 gold on .*; now it mined 6", made.stdout)
 
 
 def test_without_prompts_their_words_may_change_and_nothing_else(
