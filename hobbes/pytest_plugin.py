@@ -42,13 +42,15 @@ def hobbes_replay(request: pytest.FixtureRequest) -> Callable[..., None]:
 def _problem(request: pytest.FixtureRequest, path: Path, *, prompts: bool) -> str | None:
     """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
     from hobbes.errors import HobbesError
-    from hobbes.prove.pinned_turns import accept_changes, failure, play_pin
+    from hobbes.prove.pin_failure import failure
+    from hobbes.prove.pin_replay import replay_pin
+    from hobbes.prove.pinned_turns import accept_changes
     from hobbes.prove.pins import TurnsPin, read_pin, save
     from hobbes.show.pinned_files import failure_text
 
     try:
         pin = read_pin(path, TurnsPin)
-        played = play_pin(pin, path.parent, prompts=prompts)
+        played = replay_pin(pin, path.parent, prompts=prompts)
         if not request.config.getoption("hobbes_update"):
             failed = failure(pin, played)
             return failed and failure_text(failed, path, shlex.quote(_shown(request.path)))
@@ -66,26 +68,28 @@ def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """A function that judges the answers of a file to a probe: `hobbes_expects("peaceful.json")`."""
 
     def check(file: str) -> None:
-        if problems := _unexpected(request, request.path.parent / file):
-            pytest.fail("\n".join(problems), pytrace=False)
+        if problem := _unexpected(request, request.path.parent / file):
+            pytest.fail(problem, pytrace=False)
 
     return check
 
 
-def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
-    """Return what of the answers in a file is not as expected, a line each."""
+def _unexpected(request: pytest.FixtureRequest, path: Path) -> str | None:
+    """Return what of the answers in a file is not as expected, if anything."""
     from hobbes.errors import HobbesError
     from hobbes.prove.pinned_frequencies import has_other_prompts, judge
     from hobbes.prove.pins import FrequencyPin, read_pin
+    from hobbes.show.pinned_files import unexpected_text
 
     try:
         pin = read_pin(path, FrequencyPin)
         if has_other_prompts(pin, path.parent):
             line = f"{_shown(path)} has answers to another prompt than today's; ask a new probe, and pin that"
             request.node.user_properties.append((TOLD, line))
-        return judge(pin)
+        problems = judge(pin)
     except HobbesError as error:
-        return [str(error)]
+        return str(error)
+    return unexpected_text(problems, path) if problems else None
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401  pytest does not export its type

@@ -8,9 +8,8 @@ something.
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -48,11 +47,6 @@ class GivenAnswer(_Part):
     failure: Outcome | None
     error: str
 
-    @classmethod
-    def from_reply(cls, reply: Reply, **more: Any) -> Self:  # noqa: ANN401  the fields of a subclass
-        """Return a reply as a pin holds it."""
-        return cls(text=reply.text, failure=reply.failure, error=reply.error, **more)
-
 
 class Answer(GivenAnswer):
     """The answer to a question of a turn."""
@@ -63,6 +57,11 @@ class Answer(GivenAnswer):
     player: str
     model: str
     reasoning: str
+
+    @property
+    def reply(self) -> Reply:
+        """The answer as its player gave it."""
+        return Reply(self.text, self.model, self.reasoning, self.failure, self.error, player=self.player)
 
 
 class Way(_Part):
@@ -168,7 +167,9 @@ class Pin(_Part):
             setting = make_setting(world, agents, seed, settings)
             return world, setting, TurnStart(world.state.load(setting, state), memories_from(memories))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise UsageError(f"this cannot be played by hobbes {HOBBES}: {error} ({self.about})") from error
+            raise UsageError(
+                f"hobbes {HOBBES} cannot play this: {error}; make the test anew ({self.about})"
+            ) from error
 
 
 class TurnsPin(Pin):
@@ -190,11 +191,6 @@ class TurnsPin(Pin):
     def under(self) -> str:
         """The settings that are not those of the run, such as `immunity=20`; empty if there are none."""
         return ", ".join(f"{name}={canonical(value)}" for name, value in self.values.items())
-
-    @cached_property
-    def answered(self) -> Mapping[tuple[int, str, int], Answer]:
-        """The answers by turn, agent and question."""
-        return {(one.turn, one.agent, one.question): one for one in self.answers}
 
 
 class FrequencyPin(Pin):

@@ -10,8 +10,10 @@ from hobbes.engine.world import MAX_NAME
 from hobbes.errors import UsageError
 from hobbes.files import check_path
 from hobbes.probe.table import read_probe
+from hobbes.prove.pin_failure import Failure, failure
+from hobbes.prove.pin_replay import replay_pin
 from hobbes.prove.pinned_frequencies import pin_frequency
-from hobbes.prove.pinned_turns import Failure, failure, pin_turns, play_pin
+from hobbes.prove.pinned_turns import pin_turns
 from hobbes.prove.pins import FrequencyPin, Pin, TurnsPin, save
 from hobbes.show.both_runs import words
 from hobbes.show.terminal import escape_invisible
@@ -55,10 +57,12 @@ def pin_run(  # noqa: PLR0913  what is pinned, and how it is checked
         raise UsageError(f"--turns: pin turns that follow each other, such as {first}-{first + 2}")
     folder = files.test.parent
     made = pin_turns(store, run, (first, last), folder, prompts=prompts, values=values)
-    failed = failure(made, play_pin(made, folder, prompts=prompts))
     _write(made, files, _text_of_test(made, files, prompts=prompts))
-    fails = {"fails": failed and failed.sentence} if values else {}
-    return {"run": run.id, "turns": [first, last], **fails}
+    result = {"run": run.id, "turns": [first, last]}
+    if not values:
+        return result
+    failed = failure(made, replay_pin(made, folder, prompts=prompts))
+    return {**result, "fails": failed and failed.sentence}
 
 
 def pin_probe(store: Store, probe: str, expect: str, column: str | None, files: Files) -> dict[str, Any]:
@@ -105,9 +109,10 @@ def _text_of_expectation(made: FrequencyPin, files: Files) -> str:
 
 def _test(paragraphs: Iterable[str], files: Files, call: str) -> str:
     """Return the text of a test that makes one call of a fixture."""
-    about = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs)
-    about = about.replace("\\", "/").replace('"', "'")  # the name of a model may have any letters
     fixture = call.partition("(")[0]
+    whole = (*paragraphs, f"The fixture {fixture} comes with hobbes.")
+    about = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in whole)
+    about = about.replace("\\", "/").replace('"', "'")  # the name of a model may have any letters
     return f'"""{about}\n"""\n\n\ndef {_function(files)}({fixture}):\n    {call}\n'
 
 
@@ -118,10 +123,20 @@ def _function(files: Files) -> str:
 
 def failure_text(failed: Failure, path: Path, test: str) -> str:
     """Return what a failure prints; `test` is what pytest is told to run this test alone."""
-    lines = "\n".join(line.plain for line in words(failed.pieces, ""))
     sentence = f"{escape_invisible(failed.sentence)}\n\n" if failed.sentence else ""
-    differ = "\n{} of the {} prompts of these turns differ.".format(*failed.prompts) if failed.prompts else ""
-    return (
-        f"{sentence}{failed.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"
+    marks = " ([-expected-], {+now+})" if any(change != " " for change, _ in failed.pieces) else ""
+    lines = "\n".join(line.plain for line in words(failed.pieces, ""))
+    differing, compared = failed.prompts
+    prompts = f"{differing} of the {compared} prompts of these turns differ.\n" if differing else ""
+    next_step = (
         f"If this is meant: pytest {test} --hobbes-update"
+        if failed.acceptable
+        else "This cannot be accepted: play a new run, and make the test anew"
     )
+    return f"{sentence}{failed.where} is not as in {path.name}{marks}\n\n{lines}\n\n{prompts}{next_step}"
+
+
+def unexpected_text(problems: Sequence[str], path: Path) -> str:
+    """Return what is printed if answers to a probe are not as expected."""
+    changed = f"{path.name} holds recorded answers, so how they are read or judged has changed."
+    return "\n".join((*problems, "", changed, "If this is meant: ask a new probe, and pin that"))

@@ -128,6 +128,7 @@ def test_recorded_answers_are_pinned_whoever_gave_them(opened: Store, pin: Pinne
     assert texts == {call.address.agent: call.reply.text for call in opened.calls.of_turn(run.id, 3)}
     test = " ".join((pin.folder / "test_story.py").read_text().split())
     assert "Answered by openai:policy/guided, policy:random." in test
+    assert "The fixture hobbes_replay comes with hobbes." in test
     assert pin.content["about"].startswith("Turn 3 of the mining run")
 
 
@@ -387,8 +388,11 @@ def test_a_follow_up_question_that_is_new_has_no_answer_and_cannot_be_accepted(
 
     mining_with(monkeypatch, validate=strict)
     said = pin.fails()
-    assert said.startswith("turn 0, miner-01: answer is not as in story.json")
-    assert "no answer to the follow-up question was recorded" in said
+    assert said == (
+        "turn 0, miner-01: answer is not as in story.json\n\n"
+        "no answer to the follow-up question was recorded\n\n"
+        "This cannot be accepted: play a new run, and make the test anew"
+    )
     assert "this cannot be accepted: play a new run" in pin.fails("--hobbes-update")
 
 
@@ -407,7 +411,7 @@ def test_a_file_that_cannot_be_played_is_told_in_one_line(opened: Store, pin: Pi
         (lambda content: content.update(world="chess"), "there is no world 'chess'"),
         (lambda content: content["ways"][0]["settings"].update(rows=-1), "rows"),
         (lambda content: content["ways"][0].update(prompts="gone"), "has no variant 'gone'"),
-        (lambda content: content["before"].update(state={}), "cannot be played"),
+        (lambda content: content["before"].update(state={}), "; make the test anew"),
     ):
         pin.change(change)
         said = pin.fails()

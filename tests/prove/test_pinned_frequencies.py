@@ -74,6 +74,8 @@ def test_it_passes_offline_and_fails_when_rules_judge_the_answers_otherwise(
     said = session()
     assert "unit-a, turn 0 of duel: no attack in 0 of 10 answers, expected in at least 5" in said
     assert "unit-a, turn 1 of duel: no attack in 0 of 10 answers, expected in at least 5" in said
+    assert "peaceful.json holds recorded answers, so how they are read or judged has changed." in said
+    assert "If this is meant: ask a new probe, and pin that" in said
     assert "Traceback" not in said
 
 
