@@ -10,7 +10,7 @@ from hobbes.engine.record import canonical
 from hobbes.engine.turn import TurnRecord, play_turn
 from hobbes.engine.world import OBSERVER
 from hobbes.errors import HobbesError
-from hobbes.prove.verification import counted_answer
+from hobbes.prove.recorded_calls import counted_answer
 from hobbes.store.history import memories_before, state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run

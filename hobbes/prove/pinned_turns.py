@@ -16,7 +16,7 @@ from hobbes.play.fork import ForkOptions, setting_of_fork
 from hobbes.prove.pin_failure import failure
 from hobbes.prove.pin_replay import PinReplay, expected_question, replay_pin
 from hobbes.prove.pins import Answer, Before, Expected, Lines, TurnsPin, Way, relative_variant
-from hobbes.prove.verification import last_calls
+from hobbes.prove.recorded_calls import last_calls
 from hobbes.store.history import memories_before, state_before, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
