@@ -16,7 +16,7 @@ from hobbes.engine.telling import AGENT, counted
 from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.errors import UsageError
-from hobbes.nodes.journal import Call, Prompt, Reply
+from hobbes.nodes.journal import Call, Prompt
 from hobbes.nodes.reading import read
 from hobbes.play.render import PromptQuestion, TurnStart
 from hobbes.probe.probe_plan import Column, place
@@ -123,28 +123,29 @@ def judge(pin: FrequencyPin) -> list[str]:
     """
     expect, problems = expectation(pin.expect), []
     for one in pin.situations:
-        world, setting, start = _begin(pin, one)
-        _check_act(world, expect.act, [*one.agents, *world.actors(start.state)])
-        fields = answer_fields(world, setting, expect.agent)
-        parsed = [
-            read(expect.agent, Reply(answer.text, "", failure=answer.failure, error=answer.error), fields)
-            for answer in one.answers
-        ]
-        decided = [
-            world.telling.acts(world.validate(start.state, expect.agent, answer.said).intent)
-            for answer in parsed
-            if answer.outcome in DECISIONS
-        ]
+        decided = _acts(pin, one, expect)
         n = sum((expect.act in acts) != expect.absent for acts in decided)
         if n < expect.n if expect.bound == "least" else n > expect.n:
-            what = f"{'no ' * expect.absent}{expect.act}"
-            failed = len(parsed) - len(decided)
-            more = f", and {failed} failed" if failed else ""
+            given = len(one.answers)
+            failed = f", and {given - len(decided)} failed" if given > len(decided) else ""
             problems.append(
-                f"{expect.agent}, turn {one.turn} of {one.run}: {what} in {n} of "
-                f"{counted(len(parsed), 'answer')}{more}, expected in at {expect.bound} {expect.n}"
+                f"{expect.agent}, turn {one.turn} of {one.run}: {'no ' * expect.absent}{expect.act} "
+                f"in {n} of {counted(given, 'answer')}{failed}, expected in at {expect.bound} {expect.n}"
             )
     return problems
+
+
+def _acts(pin: FrequencyPin, one: PinnedSituation, expect: Expectation) -> list[Sequence[str]]:
+    """Return the acts of each answer that is a decision, as today's reading and rules have it."""
+    world, setting, start = _begin(pin, one)
+    _check_act(world, expect.act, [*one.agents, *world.actors(start.state)])
+    fields = answer_fields(world, setting, expect.agent)
+    parsed = [read(expect.agent, answer.reply, fields) for answer in one.answers]
+    return [
+        world.telling.acts(world.validate(start.state, expect.agent, answer.said).intent)
+        for answer in parsed
+        if answer.outcome in DECISIONS
+    ]
 
 
 def _check_act(world: AnyWorld, act: str, agents: Sequence[str]) -> None:

@@ -47,6 +47,11 @@ class GivenAnswer(_Part):
     failure: Outcome | None
     error: str
 
+    @property
+    def reply(self) -> Reply:
+        """The answer as a reply."""
+        return Reply(self.text, "", failure=self.failure, error=self.error)
+
 
 class Answer(GivenAnswer):
     """The answer to a question of a turn."""
@@ -60,7 +65,7 @@ class Answer(GivenAnswer):
 
     @property
     def reply(self) -> Reply:
-        """The answer as its player gave it."""
+        """The answer as the reply of its player."""
         return Reply(self.text, self.model, self.reasoning, self.failure, self.error, player=self.player)
 
 

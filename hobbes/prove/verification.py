@@ -17,7 +17,7 @@ from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.measures import work_out
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.telling import counted
-from hobbes.engine.turn import Layer, TurnRecord
+from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import OBSERVER
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.journal import Address, Call, PlayerKind, is_program
@@ -34,12 +34,6 @@ from hobbes.store.row_hashes import CALL_COLUMNS
 from hobbes.store.runs import RUNS, changed_columns
 from hobbes.store.schema import COUNTS, agent_turns_table
 from hobbes.store.turns import LoggedTurn
-
-EXPECTED: Mapping[Layer, str] = {
-    "engine": "what the engine gives",
-    "memory": "the memories that follow from the answers",
-}
-"""What a part of the record should equal, by the layer that makes it; otherwise, what the layer gives."""
 
 
 class Fault(NamedTuple):
@@ -207,16 +201,15 @@ def _check_turn(at: _Position, turn: LoggedTurn) -> Iterator[str]:
     actors = world.actors(state)
     yield from (f"there is no call of {agent}" for agent in actors if agent not in attempts)
     judged = turns.judge(world, state, _answers(at, attempts))
-    question, ruling = turns.question_of(world, state, judged.intents), None
-    if question and world.observer and world.observer.asks(state):
+    asked, ruling = {*actors}, None
+    if world.observer and world.observer.asks(state) and turns.question_of(world, state, judged.intents):
+        asked.add(OBSERVER)
         if OBSERVER in attempts:
             ruling = counted_answer(world, state, OBSERVER, attempts[OBSERVER])
         else:
             yield f"there is no call of {OBSERVER}"
-    asked = {*actors, *([OBSERVER] if ruling else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked)
-    judged = turns.rule(world, state, judged, ruling)
-    played = turns.resolve(world, state, memories, judged)
+    played = turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling))
     yield from _record_difference(turn, played.record, at.digest)
     if turn.ledgers_text != canonical(played.resolved.ledgers):
         yield "the column turns.ledgers differs from what the rules give"
@@ -288,10 +281,9 @@ def _record_difference(turn: LoggedTurn, record: TurnRecord, previous: str) -> I
     """Name the first part of a record that does not follow from the answers, and a broken chain."""
     difference = first_differing_part(turn.record, record)
     if difference is not None:
-        expected = EXPECTED.get(difference.layer, f"what {difference.layer} gives")
         whose = f" ({difference.agent})" if difference.agent else ""
-        which = f"the part {difference.part} of the record"
-        yield f"{which} differs from {expected}{whose}: {difference.in_words()}"
+        part = f"the part {difference.part} of the record{whose}"
+        yield f"{part} does not follow from the answers: {difference.in_words()}"
     elif turn.text != record.text:
         yield "the text of the record is not the one that was hashed"
     if sha256(previous + turn.text) != turn.digest:
