@@ -71,10 +71,10 @@ def _record_now(store: Store, run: Run, turn: LoggedTurn) -> TurnRecord:
     """Return the record that the answers of a turn have with today's code."""
     world, number = run.world, turn.turn
     state, memories = state_before(store, run, number), memories_before(store, run, number)
-    attempts = store.calls.attempts(run.id, number)
-    answers = {agent: counted_answer(world, state, agent, attempts[agent]) for agent in world.actors(state)}
-    ruling = counted_answer(world, state, OBSERVER, attempts[OBSERVER]) if OBSERVER in attempts else None
-    return play_turn(world, state, memories, answers, ruling).record
+    attempts = store.calls.attempts(run.id, number).items()
+    parsed = {agent: counted_answer(world, state, agent, calls) for agent, calls in attempts}
+    answers = {agent: parsed[agent] for agent in world.actors(state)}
+    return play_turn(world, state, memories, answers, parsed.get(OBSERVER)).record
 
 
 def decision(record: TurnRecord, agent: str) -> dict[str, Any]:

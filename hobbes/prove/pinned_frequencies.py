@@ -112,7 +112,7 @@ def _situation(
         models={at.spec: models[at.spec]} if at.spec in models else {},
         system=system.split("\n"),
         prompt=prompt.split("\n"),
-        answers=[GivenAnswer.model_validate(call.reply, from_attributes=True) for call in calls],
+        answers=[GivenAnswer.to(call) for call in calls],
     )
 
 

@@ -15,7 +15,7 @@ from hobbes.nodes.journal import Call
 from hobbes.play.fork import ForkOptions, setting_of_fork
 from hobbes.prove.pin_failure import failure
 from hobbes.prove.pin_replay import PinReplay, expected_question, replay_pin
-from hobbes.prove.pins import Answer, Before, Expected, Lines, TurnsPin, Way, relative_variant
+from hobbes.prove.pins import Answer, Before, Expected, GivenAnswer, Lines, TurnsPin, Way, relative_variant
 from hobbes.prove.recorded_calls import last_calls
 from hobbes.store.history import memories_before, state_before, stored_turn
 from hobbes.store.home import Store
@@ -130,18 +130,8 @@ def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:
 
 
 def _answer(call: Call) -> Answer:
-    reply = call.reply
-    return Answer(
-        text=reply.text,
-        failure=reply.failure,
-        error=reply.error,
-        turn=call.address.turn,
-        agent=call.address.agent,
-        question=call.question,
-        player=reply.player,
-        model=reply.model,
-        reasoning=reply.reasoning,
-    )
+    turn, agent, _ = call.address
+    return Answer(**dict(GivenAnswer.to(call)), turn=turn, agent=agent, question=call.question)
 
 
 def accept_changes(pin: TurnsPin, played: PinReplay) -> TurnsPin:

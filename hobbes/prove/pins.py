@@ -20,7 +20,7 @@ from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import read_json
 from hobbes.nodes.file_content import real_path
-from hobbes.nodes.journal import Reply
+from hobbes.nodes.journal import Call, Reply
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompt_set import is_path
 from hobbes.nodes.turn_state import memories_from
@@ -46,11 +46,19 @@ class GivenAnswer(_Part):
     text: str
     failure: Outcome | None
     error: str
+    player: str = ""
+    model: str = ""
+    reasoning: str = ""
+
+    @classmethod
+    def to(cls, call: Call) -> "GivenAnswer":
+        """Return the answer to a call."""
+        return cls.model_validate(call.reply, from_attributes=True)
 
     @property
     def reply(self) -> Reply:
-        """The answer as a reply."""
-        return Reply(self.text, "", failure=self.failure, error=self.error)
+        """The answer as the reply of its player."""
+        return Reply(self.text, self.model, self.reasoning, self.failure, self.error, player=self.player)
 
 
 class Answer(GivenAnswer):
@@ -59,14 +67,6 @@ class Answer(GivenAnswer):
     turn: int
     agent: str
     question: int
-    player: str
-    model: str
-    reasoning: str
-
-    @property
-    def reply(self) -> Reply:
-        """The answer as the reply of its player."""
-        return Reply(self.text, self.model, self.reasoning, self.failure, self.error, player=self.player)
 
 
 class Way(_Part):
