@@ -27,6 +27,7 @@ from hobbes.worlds import WORLDS
 from tests.conftest import Cli
 from tests.play.test_observer import game, granting_all, to_the_end
 from tests.play.test_second_question import BROKEN, FIRST, SECOND, answering, by_attempt
+from tests.prove.test_replay import generous_in_turn_2
 from tests.small_runs import edit, go, mining, played
 
 pytest_plugins = ["pytester"]
@@ -226,13 +227,7 @@ def test_a_changed_rule_is_a_failure_of_the_engine(
     opened: Store, pin: Pinned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pin.make(mining(opened), "1-3")
-
-    def generous(state: Any, intents: Any) -> Any:
-        resolved = MINING.resolve(state, intents)
-        more = {**resolved.state.gold, "miner-02": 999}
-        return resolved._replace(state=replace(resolved.state, gold=more)) if state.turn == 2 else resolved
-
-    mining_with(monkeypatch, resolve=generous)
+    mining_with(monkeypatch, resolve=generous_in_turn_2)
     said = pin.fails()
     assert said.startswith("turn 2, all agents: engine is not as in story.json")
     assert "{+999+}" in said
