@@ -1,6 +1,7 @@
 """`hobbes make-test --probe`: the answers to a probe as a test, judged by today's reading and rules."""
 
 import json
+import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -107,42 +108,29 @@ def test_a_changed_prompt_is_told(session: Callable[..., str], pytester: pytest.
 
 
 @pytest.mark.parametrize(
-    ("expect", "problem"),
+    ("options", "problem"),
     [
-        ("unit-a: beg in at least 9 of 10", "are not as expected: unit-a"),
-        ("unit-a: beg in at least 9 of 11", "has 10 answers; ask more with"),
-        ("unit-b: attack in at least 1 of 2", "no situation of 'unit-b'"),
-        ("unit-a: no atack in at least 9 of 10", "no act 'atack'; did you"),
-        ("unit-a: attack me in at most 0 of 10", "no act 'attack me'"),
-        ("unit-a never attacks", "write AGENT: ACT in at least N of M"),
-        ("unit-a: attack in at least 0 of 0", "write AGENT: ACT in at least N of M"),
-        ("unit-a: attack in at most 2 of 2", "cannot fail, whatever is answered; with `at most`, write a"),
-        ("unit-a: no attack in at least 0 of 2", "`at least`, write a number from 1 to 2"),
-        ("unit-a: attack in at least 3 of 2", "cannot hold, whatever is answered"),
+        ("--probe p --expect 'unit-a: beg in at least 9 of 10'", "are not as expected: unit-a"),
+        ("--probe p --expect 'unit-a: beg in at least 9 of 11'", "has 10 answers; ask more with"),
+        ("--probe p --expect 'unit-b: attack in at least 1 of 2'", "no situation of 'unit-b'"),
+        ("--probe p --expect 'unit-a: no atack in at least 9 of 10'", "no act 'atack'; did you"),
+        ("--probe p --expect 'unit-a: attack me in at most 0 of 10'", "no act 'attack me'"),
+        ("--probe p --expect 'unit-a never attacks'", "write AGENT: ACT in at least N of M"),
+        ("--probe p --expect 'unit-a: attack in at least 0 of 0'", "write AGENT: ACT in at least N of M"),
+        ("--probe p --expect 'unit-a: attack in at most 2 of 2'", "cannot fail, whatever is answered"),
+        ("--probe p --expect 'unit-a: no attack in at least 0 of 2'", "write a number from 1 to 2"),
+        ("--probe p --expect 'unit-a: attack in at least 3 of 2'", "cannot hold, whatever is answered"),
+        (f"--probe q --expect '{EXPECT}'", "there is no probe 'q'"),
+        ("--probe p", "write RUN --turns A-B, or --probe"),
+        (f"duel --probe p --expect '{EXPECT}'", "write RUN --turns A-B, or --probe"),
     ],
 )
-def test_an_expectation_that_cannot_be_pinned_is_refused_in_one_line(
-    probed: Path, expect: str, problem: str
-) -> None:
-    error = made(probed, "--probe", "p", "--expect", expect, "--name", "wrong").exception
+def test_what_cannot_be_pinned_is_refused_in_one_line(probed: Path, options: str, problem: str) -> None:
+    error = made(probed, *shlex.split(options), "--name", "wrong").exception
     assert isinstance(error, UsageError)
     assert problem in str(error)
     assert "\n" not in str(error)
     assert not (probed / "test_wrong.py").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (("--probe", "q", "--expect", EXPECT), "there is no probe 'q'"),
-        (("--probe", "p"), "write RUN --turns A-B, or --probe"),
-        (("duel", "--probe", "p", "--expect", EXPECT), "write RUN --turns A-B, or --probe"),
-    ],
-)
-def test_what_is_no_test_of_a_probe_is_refused(probed: Path, options: tuple[str, ...], problem: str) -> None:
-    error = made(probed, *options, "--name", "wrong").exception
-    assert isinstance(error, UsageError)
-    assert problem in str(error)
 
 
 def test_spaces_in_an_expectation_do_not_matter(probed: Path) -> None:

@@ -114,12 +114,6 @@ def test_a_whole_run_has_one_digest_whatever_the_hash_seed_and_verify_and_replay
     assert json.loads(replayed.stdout)["digest"] == one["digest"]
 
 
-def test_a_replay_of_an_unchanged_run_has_its_digest(opened: Store) -> None:
-    run = mining(opened, models="policy:guided?noise=0.3")
-    replayed = asyncio.run(replay_run(opened, run, reread=False))
-    assert (replayed.turns, replayed.digest, replayed.divergence) == (4, run.digest, None)
-
-
 def test_a_changed_view_is_reported_with_turn_agent_and_diff(opened: Store) -> None:
     run = mining(opened)
     call = opened.calls.of_turn(run.id, 1, "miner-02")[0]
