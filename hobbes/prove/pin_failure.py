@@ -77,7 +77,7 @@ def _common_questions(then: Expected, played: PinReplay) -> list[tuple[ExpectedQ
     The order is that of cause and effect: the observer is asked last, follow-up questions before it.
     """
     order = sorted(then.asked, key=lambda one: (one.agent == OBSERVER, one.question))
-    now = [(one, played.asked.get((then.turn, *one.key))) for one in order]
+    now = [(one, played.asked.get((then.turn, one.agent, one.question))) for one in order]
     return [(one, other) for one, other in now if other is not None]
 
 

@@ -7,7 +7,6 @@ answers. So nothing is asked, and no server is needed. Where prompts are ignored
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +71,8 @@ class PinReplay(JournalWithoutCalls):
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Keep a question, and how its answer is read."""
-        question = expected_question(call, parsed, self.texts)
-        self.asked[call.address.turn, *question.key] = question
+        place = (call.address.turn, call.address.agent, call.question)
+        self.asked[place] = expected_question(call, parsed, self.texts)
 
     def turn(self, turn: Logged) -> None:
         """Keep the record of a turn."""
@@ -109,13 +108,9 @@ async def _play(pin: TurnsPin, folder: Path, journal: PinReplay) -> None:
         if last is not None:
             digest = settings_link(digest, last, setting)
         prompter = _Prompter(prompts, system_text(prompts, setting) if prompts else "")
-        nodes = ring(world, partial(_opened, prompter), journal)
+        nodes = ring(world, prompter.opened, journal)
         after = await replay(nodes, state_at(world, setting, way.models, *start, digest), way.until)
         state, memories, digest, last = after["world"], after["memories"], after["digest"], setting
-
-
-def _opened(players: "_Prompter", _: TurnState) -> "nullcontext[_Prompter]":
-    return nullcontext(players)
 
 
 @dataclass(frozen=True)
@@ -130,6 +125,10 @@ class _Prompter:
     follows_up: bool = False
     """Whether it is asked twice: no program or person is."""
     at_once = False
+
+    def opened(self, _: TurnState) -> "nullcontext[_Prompter]":
+        """Return these players; there is nothing to close."""
+        return nullcontext(self)
 
     def named(self, spec: str) -> "_Prompter":
         """Return the player of a spec."""

@@ -14,11 +14,11 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import AGENT, counted
 from hobbes.engine.turn import answer_fields, view_of
-from hobbes.engine.world import AnyWorld, Setting
+from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import Call, Prompt
 from hobbes.nodes.reading import read
-from hobbes.play.render import PromptQuestion, TurnStart
+from hobbes.play.render import PromptQuestion
 from hobbes.probe.probe_plan import Column, place
 from hobbes.probe.situations import Situation
 from hobbes.probe.table import ProbeResult
@@ -137,7 +137,7 @@ def judge(pin: FrequencyPin) -> list[str]:
 
 def _acts(pin: FrequencyPin, one: PinnedSituation, expect: Expectation) -> list[Sequence[str]]:
     """Return the acts of each answer that is a decision, as today's reading and rules have it."""
-    world, setting, start = _begin(pin, one)
+    world, setting, start = pin.begin(one.agents, one.seed, one.settings, one.state, one.memories)
     _check_act(world, expect.act, [*one.agents, *world.actors(start.state)])
     fields = answer_fields(world, setting, expect.agent)
     parsed = [read(expect.agent, answer.reply, fields) for answer in one.answers]
@@ -157,10 +157,6 @@ def _check_act(world: AnyWorld, act: str, agents: Sequence[str]) -> None:
         raise UsageError(f"{world.name} has no act {act!r}{hint}")
 
 
-def _begin(pin: FrequencyPin, one: PinnedSituation) -> tuple[AnyWorld, Setting[Any], TurnStart]:
-    return pin.begin(one.agents, one.seed, one.settings, one.state, one.memories)
-
-
 def has_other_prompts(pin: FrequencyPin, folder: Path) -> bool:
     """Return whether a prompt is not the one that the answers were given to.
 
@@ -168,7 +164,7 @@ def has_other_prompts(pin: FrequencyPin, folder: Path) -> bool:
     """
     agent = expectation(pin.expect).agent
     for one in pin.situations:
-        world, setting, start = _begin(pin, one)
+        world, setting, start = pin.begin(one.agents, one.seed, one.settings, one.state, one.memories)
         view = view_of(world, start.state, start.memories, agent)
         variant = resolved_variant(folder, one.prompts)
         question = PromptQuestion(

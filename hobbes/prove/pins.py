@@ -103,11 +103,6 @@ class ExpectedQuestion(_Part):
     found_as: FoundAs
 
     @property
-    def key(self) -> tuple[str, int]:
-        """What identifies the question in its turn."""
-        return self.agent, self.question
-
-    @property
     def reading(self) -> str:
         """How the answer is read, in words."""
         return f"{self.outcome}, found as {self.found_as}"

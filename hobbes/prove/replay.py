@@ -5,11 +5,10 @@ turn with the recorded one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
@@ -38,8 +37,7 @@ class DivergedError(Exception):
         self.turn, self.agent, self.layer, self.diff = turn, agent, layer, diff
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(NamedTuple):
     """The result of a replay: number of turns, last digest, and the first divergence, if any."""
 
     turns: int

@@ -32,9 +32,6 @@ SIDES = ("A", "B")
 COUNTED = ("outcomes", "drops", "mends", "events")
 """The counts that are compared; a key that only one run has counts 0 in the other."""
 
-DRAWS = "draws"
-"""The part of a record that is compared apart from the others."""
-
 CALL_TEXTS: Mapping[Layer, Callable[[Call], str]] = {
     "prompt": lambda call: "\n\n".join(call.prompt),
     "answer": lambda call: call.reply.text or f"none: {call.reply.failure}",
@@ -166,7 +163,7 @@ def _read(store: Store, a: Run, b: Run) -> tuple[FirstDifferences, list[dict[str
         if one is None or other is None or one.text == other.text:
             continue
         if record is None:  # records of two versions are other texts, and may be equal
-            difference = first_differing_part(one.record, other.record, {DRAWS})
+            difference = first_differing_part(one.record, other.record, {"draws"})
             record = (one.turn, difference) if difference else None
             if draws is None and not difference and one.record.draws != other.record.draws:
                 draws = one.turn

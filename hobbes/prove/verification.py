@@ -57,10 +57,8 @@ def verify(store: Store, run: Run, digest: str | None = None) -> Iterator[Fault 
     """
     run.check_versions()
     if digest not in {None, run.digest}:
-        yield Fault(
-            None,
-            f"the run's digest is {run.digest}, not {digest}: this is another run, or another copy of it",
-        )
+        other = "this is another run, or another copy of it"
+        yield Fault(None, f"the run's digest is {run.digest}, not {digest}: {other}")
     yield from (Fault(None, fault) for fault in (*_check_status(run), *_check_columns(store, run)))
     at = _Position(store, run, TurnStart(first_of(run), {}), run.digest_before(0, ""))
     faults = list(_check_turns(at))
@@ -126,12 +124,10 @@ def _check_turns(at: _Position) -> Iterator[Fault]:
             at.go_on(turn)
         if at.turn == run.turns and run.status != "finished":
             yield from (Fault(at.turn, fault) for fault in _check_turn_in_progress(at))
-    except HobbesError as error:
-        at.is_damaged = True
-        yield Fault(at.turn, str(error))
     except Exception as error:  # noqa: BLE001  whatever a damaged record leads the engine to
         at.is_damaged = True
-        yield Fault(at.turn, f"the record is damaged: {type(error).__name__}: {error}")
+        what = "" if isinstance(error, HobbesError) else f"the record is damaged: {type(error).__name__}: "
+        yield Fault(at.turn, f"{what}{error}")
 
 
 def _check_status(run: Run) -> Iterator[str]:
@@ -170,8 +166,8 @@ def _key_twice(text: str) -> str:
     twice: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        counted = Counter(key for key, _ in pairs)
-        twice.extend(key for key, times in counted.items() if times > 1)
+        keys = [key for key, _ in pairs]
+        twice.extend(key for key in keys if keys.count(key) > 1)
         return dict(pairs)
 
     json.loads(text, object_pairs_hook=note)
