@@ -1,6 +1,6 @@
 """What of a pin's turns is not as expected now: the first difference, and what agents do otherwise."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from hobbes.engine.memory import reason
@@ -42,7 +42,7 @@ def failure(pin: TurnsPin, played: PinReplay) -> Failure | None:
     Layers are compared in the order in which they run, turn by turn. Whatever it is, the failure also says
     what agents do otherwise.
     """
-    first = _first_failure(pin, played)
+    first = next(_failures(pin, played), None)
     if first is None:
         return None
     sentence = _done_otherwise(pin, played)
@@ -52,23 +52,28 @@ def failure(pin: TurnsPin, played: PinReplay) -> Failure | None:
     return first._replace(prompts=prompts, sentence=sentence, acceptable=played.stop is None)
 
 
-def _first_failure(pin: TurnsPin, played: PinReplay) -> Failure | None:
+def _failures(pin: TurnsPin, played: PinReplay) -> Iterator[Failure]:
+    """Yield what is not as expected, causes before effects."""
     turns = {turn.turn: turn for turn in played.turns}
     for then in pin.expected:
-        pairs = _common_questions(then, played)
-        for one, other in pairs:
-            sides = _prompt(pin.texts, one), _prompt(played.texts, other)
-            if played.with_prompts and sides[0] != sides[1]:
-                return Failure(then.turn, one.agent, "prompt", _diff(*sides))
+        questions = _common_questions(then, played)
+        if played.with_prompts:
+            for one, other in questions:
+                prompts = _prompt(pin.texts, one), _prompt(played.texts, other)
+                yield from _compared(then.turn, one.agent, "prompt", *prompts)
         now = turns.get(then.turn)
         if now is None:
-            return _not_played(then.turn, played)
-        for one, other in pairs:
-            if one.reading != other.reading:
-                return Failure(then.turn, one.agent, "reading", _diff(one.reading, other.reading))
-        if differing := _in_record(then, now):
-            return differing
-    return None
+            yield _not_played(then.turn, played)
+            return
+        for one, other in questions:
+            yield from _compared(then.turn, one.agent, "reading", one.reading, other.reading)
+        yield from _in_record(then, now)
+
+
+def _compared(turn: int, agent: str, layer: Layer, then: str, now: str) -> Iterator[Failure]:
+    """Yield the failure of two texts, if they differ."""
+    if then != now:
+        yield Failure(turn, agent, layer, word_diff(then, now) or [(" ", "only spaces or line ends differ")])
 
 
 def _common_questions(then: Expected, played: PinReplay) -> list[tuple[ExpectedQuestion, ExpectedQuestion]]:
@@ -91,10 +96,6 @@ def _prompt(texts: Mapping[str, Lines], question: ExpectedQuestion) -> str:
     return "\n".join([*texts.get(question.system, ()), "", *question.prompt])
 
 
-def _diff(then: str, now: str) -> list[tuple[CHANGE, str]]:
-    return word_diff(then, now) or [(" ", "only spaces or line ends differ")]
-
-
 def _not_played(turn: int, played: PinReplay) -> Failure:
     """Return the failure of a turn that was not played to its end."""
     if played.stop is None:
@@ -102,21 +103,17 @@ def _not_played(turn: int, played: PinReplay) -> Failure:
     return Failure(turn, played.stop.agent, played.stop.layer, [(" ", played.stop.diff)])
 
 
-def _in_record(then: Expected, now: Expected) -> Failure | None:
-    """Return the first part of a turn's record that is not as expected, or else the digest.
+def _in_record(then: Expected, now: Expected) -> Iterator[Failure]:
+    """Yield the first part of a turn's record that is not as expected, and the digest.
 
     Other rejections come before other intents: they say why these are others.
     """
     before, after = TurnRecord.from_json(then.record), TurnRecord.from_json(now.record)
     without = () if before.drops == after.drops else ("intents",)
-    difference = first_differing_part(before, after, without)
-    if difference is not None:
-        pieces = _diff(difference.before, difference.now)
-        return Failure(then.turn, difference.agent, difference.layer, pieces)
-    if then.digest != now.digest:
-        digests = _diff(f"digest: {then.digest}", f"digest: {now.digest}")
-        return Failure(then.turn, "", "engine", digests)
-    return None
+    if difference := first_differing_part(before, after, without):
+        agent, layer, _, *texts = difference
+        yield from _compared(then.turn, agent, layer, *texts)
+    yield from _compared(then.turn, "", "engine", f"digest: {then.digest}", f"digest: {now.digest}")
 
 
 def _done_otherwise(pin: TurnsPin, played: PinReplay) -> str:

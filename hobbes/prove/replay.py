@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
@@ -23,10 +23,9 @@ from hobbes.nodes.reading import deciding
 from hobbes.nodes.turn_state import first_state
 from hobbes.play.time_travel import Stretches, nodes_of
 from hobbes.prove.record_difference import diff_of, first_differing_part
+from hobbes.store.checked_rows import Row
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
-
-Row = dict[str, Any]
 
 
 class DivergedError(Exception):
