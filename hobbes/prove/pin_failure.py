@@ -9,6 +9,7 @@ from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.prove.pin_replay import PinReplay
 from hobbes.prove.pins import Expected, ExpectedQuestion, Lines, TurnsPin
 from hobbes.prove.record_difference import first_differing_part
+from hobbes.prove.replay import DivergedError
 from hobbes.prove.word_diff import CHANGE, word_diff
 from hobbes.worlds import world_named
 
@@ -63,7 +64,9 @@ def _failures(pin: TurnsPin, played: PinReplay) -> Iterator[Failure]:
                 yield from _compared(then.turn, one.agent, "prompt", *prompts)
         now = turns.get(then.turn)
         if now is None:
-            yield _not_played(then.turn, played)
+            over = DivergedError(then.turn, "", "engine", "the game is over before this turn")
+            stop = played.stop or over
+            yield Failure(then.turn, stop.agent, stop.layer, [(" ", stop.diff)])
             return
         for one, other in questions:
             yield from _compared(then.turn, one.agent, "reading", one.reading, other.reading)
@@ -94,13 +97,6 @@ def _count_differing_prompts(pin: TurnsPin, played: PinReplay) -> tuple[int, int
 
 def _prompt(texts: Mapping[str, Lines], question: ExpectedQuestion) -> str:
     return "\n".join([*texts.get(question.system, ()), "", *question.prompt])
-
-
-def _not_played(turn: int, played: PinReplay) -> Failure:
-    """Return the failure of a turn that was not played to its end."""
-    if played.stop is None:
-        return Failure(turn, "", "engine", [(" ", "the game is over before this turn")])
-    return Failure(turn, played.stop.agent, played.stop.layer, [(" ", played.stop.diff)])
 
 
 def _in_record(then: Expected, now: Expected) -> Iterator[Failure]:

@@ -8,7 +8,7 @@ the summary of pytest says so.
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.names import did_you_mean
@@ -37,7 +37,7 @@ class Expectation(NamedTuple):
     agent: str
     absent: bool
     act: str
-    bound: Literal["least", "most"]
+    bound: str
     n: int
     of: int
 
@@ -49,8 +49,7 @@ def expectation(text: str) -> Expectation:
         raise UsageError(
             f"the expectation {text!r}: write AGENT: ACT in at least N of M; also `no ACT`, and `at most`"
         )
-    bound: Any = found["bound"]
-    absent, n, of = bool(found["no"]), int(found["n"]), int(found["of"])
+    bound, absent, n, of = found["bound"], bool(found["no"]), int(found["n"]), int(found["of"])
     lowest, highest = (1, of) if bound == "least" else (0, of - 1)
     if not lowest <= n <= highest:
         never = "hold" if bound == "least" and n > of else "fail"

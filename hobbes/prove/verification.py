@@ -224,14 +224,14 @@ def _check_turn_in_progress(at: _Position) -> Iterator[str]:
     yield from prompt_faults(run, at.start, attempts)
     if run.status != "waiting":
         return
-    people = {agent for agent in actors if run.models[world.owner(state, agent)] == PlayerKind.HUMAN}
+    people = [agent for agent in actors if run.models[world.owner(state, agent)] == PlayerKind.HUMAN]
     # A person who failed to answer is asked again only after a halt.
     decided = {agent for agent, calls in attempts.items() if calls[-1].outcome in DECISIONS}
     again = {one.agent for one in run.questions} - decided
     due = {
         agent: turns.view_of(world, *at.start, agent)
-        for agent in actors
-        if agent in people and (agent not in attempts or agent in again)
+        for agent in people
+        if agent not in attempts or agent in again
     }
     yield from (f"there is no call of {agent}" for agent in actors if agent not in {*attempts, *due})
     if not due:
@@ -251,13 +251,12 @@ def _attempts(at: _Position) -> Generator[str, None, dict[str, list[Call]]]:
     shown = {agent: canonical(view) for agent, view in turns.views(world, *at.start).items()}
     attempts: dict[str, list[Call]] = {}
     for row in calls.rows_unchecked(at.run.id, at.turn):
-        agent, known = row["agent"], {}
-        if changed := is_changed(row):
+        agent, view, changed = row["agent"], shown.get(row["agent"], ""), is_changed(row)
+        known = {row["prompt"]: view} if is_program(row["player"] or "") else {}
+        if changed:
             yield f"the call of {agent}, attempt {row['attempt']}, was changed after it had been written"
-        if is_program(row["player"] or ""):
-            known = {row["prompt"]: shown.get(agent, "")}
-            if not changed:
-                at.views[row["prompt"] == sha256(shown.get(agent, ""))] += 1
+        elif known:
+            at.views[row["prompt"] == sha256(view)] += 1
         attempts.setdefault(agent, []).append(calls.read(row, known))
     for agent, of_agent in attempts.items():
         yield from call_faults(world, at.start.state, agent, of_agent)

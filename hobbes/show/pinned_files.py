@@ -23,9 +23,6 @@ from hobbes.store.recorded_run import Run
 WIDTH = 98
 """The length of a line of the test file."""
 
-NAME = re.compile(r"[\w-]+")
-"""What a test may be called, as a part of the name of a file."""
-
 
 class Files(NamedTuple):
     """The files of a pinned test."""
@@ -37,7 +34,7 @@ class Files(NamedTuple):
 def files_for(name: str, folder: Path) -> Files:
     """Return the files of a test with this name; raise UsageError if there cannot be such files."""
     files = Files(folder / f"test_{name}.py", folder / f"{name}.json")
-    if not NAME.fullmatch(name) or len(name) > MAX_NAME or not _function(files).isidentifier():
+    if not re.fullmatch(r"[\w-]+", name) or len(name) > MAX_NAME or not _function(files).isidentifier():
         raise UsageError(
             f"--name {name!r} cannot be part of a file's name and of a function's; write letters, digits, - "
             f"and _, {MAX_NAME} at most"
@@ -101,9 +98,8 @@ def _text_of_test(pin: TurnsPin, files: Files, *, prompts: bool) -> str:
 def _text_of_expectation(made: FrequencyPin, files: Files) -> str:
     """Return the text of a test that judges the answers to a probe."""
     file = files.cassette.name
-    held = f"{file} holds the situations and the answers."
-    judged = "The test judges them by today's reading and rules, and asks no model."
-    paragraphs = (made.about, f"{held} {judged}")
+    judged = "The test judges these by today's reading and rules, and asks no model."
+    paragraphs = (made.about, f"{file} holds the situations and the answers. {judged}")
     return _test(paragraphs, files, f'hobbes_expects("{file}")')
 
 

@@ -1,7 +1,7 @@
 """What `hobbes replay` says of a run or of a cassette: as plain JSON, and in the terminal."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.text import Text
 
@@ -17,6 +17,8 @@ from hobbes.store.recorded_run import Run
 from hobbes.wire.cassette_files import read_description
 from hobbes.wire.cassettes import CassetteMissError
 from hobbes.wire.recorder import first_difference, play_cassette
+
+Divergence: TypeAlias = dict[str, Any] | None
 
 MAX_DIFFS = 10
 """How many decisions that --reread changes are shown with their diffs."""
@@ -34,9 +36,7 @@ def replayed(store: Store, run: Run, *, with_changes: bool = False) -> dict[str,
     return _result(run.id, played.turns, run.digest, played.digest, divergence)
 
 
-def _result(
-    run: str, turns: int, recorded: str, digest: str, divergence: dict[str, Any] | None
-) -> dict[str, Any]:
+def _result(run: str, turns: int, recorded: str, digest: str, divergence: Divergence) -> dict[str, Any]:
     """Return how a replay ended: after how many turns, and with which digest, empty if it did not end."""
     return {
         "run": run,
@@ -66,12 +66,7 @@ def replayed_cassette(path: Path) -> dict[str, Any]:
         then, now = play_cassette(path)
     except CassetteMissError as miss:
         then, now = read_description(path), {"turns": 0, "digest": ""}
-        at: dict[str, Any] | None = {
-            "turn": miss.turn,
-            "agent": miss.agent,
-            "layer": "prompt",
-            "diff": miss.diff,
-        }
+        at: Divergence = {"turn": miss.turn, "agent": miss.agent, "layer": "prompt", "diff": miss.diff}
     else:
         turn, at = first_difference(then, now), None
         if turn is not None:
