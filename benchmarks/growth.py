@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from benchmarks._runs import apart, bytes_of, most_megabytes, play
 from hobbes.nodes.turn_state import TurnState
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store.home import open_store
 
 AGENTS = (2, 10, 100)
@@ -85,8 +85,8 @@ def _cost(agents: int, turns: int) -> Cost:
         seconds = _play(folder, agents, turns, play_beside)
         whole = bytes_of(Path(folder))
         with open_store(Path(folder)) as home:
-            for fault in faults(home, home.runs.find("last")):
-                raise ValueError(fault)
+            for finding in verify(home, home.runs.find("last")):
+                raise ValueError(finding)
     return Cost(
         milliseconds=(seconds - seconds_of_one) / (turns - 1) * 1000,
         beside=fmean(beside or [math.nan]),

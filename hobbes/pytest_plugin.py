@@ -4,7 +4,8 @@ It is loaded in every session of pytest, so it imports the rest of hobbes only o
 """
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,36 +30,29 @@ def hobbes_replay(request: pytest.FixtureRequest) -> Callable[..., None]:
     """A function that plays pinned turns again: `hobbes_replay("story.json")`.
 
     The file lies in the folder of the test. Everything in it is compared, with `ignore="prompts"` all but the
-    prompts.
+    prompts. With --hobbes-update, the file is rewritten so that it expects what happens now.
     """
 
     def check(file: str, *, ignore: Literal["", "prompts"] = "") -> None:
-        if problem := _problem(request, request.path.parent / file, prompts=ignore != "prompts"):
-            pytest.fail(problem, pytrace=False)
+        from hobbes.prove.pin_failure import failure
+        from hobbes.prove.pin_replay import replay_pin
+        from hobbes.prove.pinned_turns import accept_changes
+        from hobbes.prove.pins import TurnsPin, read_pin, save
+        from hobbes.show.pinned_files import failure_text
+
+        path = request.path.parent / file
+        with _errors_in_one_line():
+            pin = read_pin(path, TurnsPin)
+            played = replay_pin(pin, path.parent, prompts=ignore != "prompts")
+            if request.config.getoption("hobbes_update"):
+                now = accept_changes(pin, played)
+                if now != pin:
+                    save(now, path)
+                    request.node.user_properties.append((TOLD, f"{_shown(path)} was updated"))
+            elif failed := failure(pin, played):
+                pytest.fail(failure_text(failed, path, shlex.quote(_shown(request.path))), pytrace=False)
 
     return check
-
-
-def _problem(request: pytest.FixtureRequest, path: Path, *, prompts: bool) -> str | None:
-    """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
-    from hobbes.errors import HobbesError
-    from hobbes.prove.pinned_turns import accept_changes, failure, play_pin
-    from hobbes.prove.pins import TurnsPin, read_pin, save
-    from hobbes.show.pinned_files import failure_text
-
-    try:
-        pin = read_pin(path, TurnsPin)
-        played = play_pin(pin, path.parent, prompts=prompts)
-        if not request.config.getoption("hobbes_update"):
-            failed = failure(pin, played)
-            return failed and failure_text(failed, path, shlex.quote(_shown(request.path)))
-        now = accept_changes(pin, played)
-        if now != pin:
-            save(now, path)
-            request.node.user_properties.append((TOLD, f"{_shown(path)} was updated"))
-    except HobbesError as error:
-        return str(error)
-    return None
 
 
 @pytest.fixture
@@ -66,26 +60,31 @@ def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """A function that judges the answers of a file to a probe: `hobbes_expects("peaceful.json")`."""
 
     def check(file: str) -> None:
-        if problems := _unexpected(request, request.path.parent / file):
-            pytest.fail("\n".join(problems), pytrace=False)
+        from hobbes.prove.pinned_frequencies import has_other_prompts, judge
+        from hobbes.prove.pins import FrequencyPin, read_pin
+        from hobbes.show.pinned_files import unexpected_text
+
+        path = request.path.parent / file
+        with _errors_in_one_line():
+            pin = read_pin(path, FrequencyPin)
+            if has_other_prompts(pin, path.parent):
+                line = "has answers to another prompt than today's; ask a new probe, and pin that"
+                request.node.user_properties.append((TOLD, f"{_shown(path)} {line}"))
+            if problems := judge(pin):
+                pytest.fail(unexpected_text(problems, path), pytrace=False)
 
     return check
 
 
-def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
-    """Return what of the answers in a file is not as expected, a line each."""
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    """Let a test fail with the words of an error for people, and without a traceback."""
     from hobbes.errors import HobbesError
-    from hobbes.prove.pinned_frequencies import has_other_prompts, judge
-    from hobbes.prove.pins import FrequencyPin, read_pin
 
     try:
-        pin = read_pin(path, FrequencyPin)
-        if has_other_prompts(pin, path.parent):
-            line = f"{_shown(path)} has answers to another prompt than today's; ask a new probe, and pin that"
-            request.node.user_properties.append((TOLD, line))
-        return judge(pin)
+        yield
     except HobbesError as error:
-        return [str(error)]
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401  pytest does not export its type

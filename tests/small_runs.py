@@ -12,7 +12,7 @@ from hobbes.play.people import keep_answer, the_question
 from hobbes.play.playthrough import OnTurn, go_on
 from hobbes.play.render import PromptQuestion
 from hobbes.play.start import RunOptions, begin
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run
 
@@ -67,7 +67,7 @@ def go(store: Store, run: Run, said: str | None = None, on_turn: OnTurn = lambda
 def played(store: Store, request: RunOptions) -> Run:
     """Play a run to its end; whatever was played, it verifies."""
     run = go(store, begin(store, request))
-    assert list(faults(store, run)) == []
+    assert list(verify(store, run)) == []
     return run
 
 

@@ -184,6 +184,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
         print_json({**made, "test": str(files.test), "cassette": str(files.cassette)})
     else:
         say(f"wrote {files.test} and {files.cassette}")
-        if fails := made.get("fails"):
-            say(f"the test fails: {fails}")
+        if "fails" in made:
+            passes = "passes: with these settings, the turns come out as recorded"
+            say(f"the test {'fails: ' + made['fails'] if made['fails'] else passes}")
         next_step(f"pytest {shlex.quote(str(files.test))}")

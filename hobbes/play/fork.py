@@ -132,7 +132,7 @@ def setting_of_fork(parent: Run, options: ForkOptions) -> Setting[Any]:
     if options.turn and starts[0] != starts[1]:
         raise UsageError(
             f"--set {' '.join(options.values)}: this changes how the game begins; "
-            "fork at turn 0, or begin a new run"
+            "begin at turn 0, or with a new run"
         )
     return setting
 

@@ -10,7 +10,7 @@ from hobbes.engine.record import canonical
 from hobbes.engine.turn import TurnRecord, play_turn
 from hobbes.engine.world import OBSERVER
 from hobbes.errors import HobbesError
-from hobbes.prove.verification import counted_answer
+from hobbes.prove.recorded_calls import counted_answer
 from hobbes.store.history import memories_before, state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -71,10 +71,10 @@ def _record_now(store: Store, run: Run, turn: LoggedTurn) -> TurnRecord:
     """Return the record that the answers of a turn have with today's code."""
     world, number = run.world, turn.turn
     state, memories = state_before(store, run, number), memories_before(store, run, number)
-    attempts = store.calls.attempts(run.id, number)
-    answers = {agent: counted_answer(world, state, agent, attempts[agent]) for agent in world.actors(state)}
-    ruling = counted_answer(world, state, OBSERVER, attempts[OBSERVER]) if OBSERVER in attempts else None
-    return play_turn(world, state, memories, answers, ruling).record
+    attempts = store.calls.attempts(run.id, number).items()
+    parsed = {agent: counted_answer(world, state, agent, calls) for agent, calls in attempts}
+    answers = {agent: parsed[agent] for agent in world.actors(state)}
+    return play_turn(world, state, memories, answers, parsed.get(OBSERVER)).record
 
 
 def decision(record: TurnRecord, agent: str) -> dict[str, Any]:

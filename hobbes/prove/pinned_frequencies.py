@@ -8,17 +8,17 @@ the summary of pytest says so.
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import AGENT, counted
 from hobbes.engine.turn import answer_fields, view_of
-from hobbes.engine.world import AnyWorld, Setting
+from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
-from hobbes.nodes.journal import Call, Prompt, Reply
+from hobbes.nodes.journal import Call, Prompt
 from hobbes.nodes.reading import read
-from hobbes.play.render import PromptQuestion, TurnStart
+from hobbes.play.render import PromptQuestion
 from hobbes.probe.probe_plan import Column, place
 from hobbes.probe.situations import Situation
 from hobbes.probe.table import ProbeResult
@@ -26,8 +26,8 @@ from hobbes.prove.pins import FrequencyPin, GivenAnswer, PinnedSituation, relati
 from hobbes.store.home import Store
 
 EXPECTED = re.compile(
-    r"(?P<agent>[^:]+): (?P<no>no )?(?P<act>.+?) in at (?P<bound>least|most) (?P<n>[0-9]{1,4})"
-    r" of (?P<of>[0-9]{1,4})"
+    r"(?P<agent>[^:]+?)\s*:\s*(?P<no>no\s+)?(?P<act>.+?)"
+    r"\s+in\s+at\s+(?P<bound>least|most)\s+(?P<n>[0-9]{1,4})\s+of\s+(?P<of>[1-9][0-9]{0,3})"
 )
 
 
@@ -37,20 +37,26 @@ class Expectation(NamedTuple):
     agent: str
     absent: bool
     act: str
-    bound: Literal["least", "most"]
+    bound: str
     n: int
     of: int
 
 
 def expectation(text: str) -> Expectation:
-    """Return what a text expects; raise UsageError if it says nothing of the kind."""
+    """Return what a text expects; raise UsageError unless some answers are as it says, and others are not."""
     found = EXPECTED.fullmatch(text.strip())
-    if found is None or int(found["n"]) > int(found["of"]):
+    if found is None:
         raise UsageError(
-            f"--expect {text!r}: write AGENT: ACT in at least N of M; also `no ACT`, and `at most`"
+            f"the expectation {text!r}: write AGENT: ACT in at least N of M; also `no ACT`, and `at most`"
         )
-    bound: Any = found["bound"]
-    absent, n, of = bool(found["no"]), int(found["n"]), int(found["of"])
+    bound, absent, n, of = found["bound"], bool(found["no"]), int(found["n"]), int(found["of"])
+    lowest, highest = (1, of) if bound == "least" else (0, of - 1)
+    if not lowest <= n <= highest:
+        never = "hold" if bound == "least" and n > of else "fail"
+        raise UsageError(
+            f"the expectation {text!r} cannot {never}, whatever is answered; "
+            f"with `at {bound}`, write a number from {lowest} to {highest}"
+        )
     return Expectation(found["agent"], absent, found["act"], bound, n, of)
 
 
@@ -105,7 +111,7 @@ def _situation(
         models={at.spec: models[at.spec]} if at.spec in models else {},
         system=system.split("\n"),
         prompt=prompt.split("\n"),
-        answers=[GivenAnswer.from_reply(call.reply) for call in calls],
+        answers=[GivenAnswer.to(call) for call in calls],
     )
 
 
@@ -116,28 +122,29 @@ def judge(pin: FrequencyPin) -> list[str]:
     """
     expect, problems = expectation(pin.expect), []
     for one in pin.situations:
-        world, setting, start = _begin(pin, one)
-        _check_act(world, expect.act, [*one.agents, *world.actors(start.state)])
-        fields = answer_fields(world, setting, expect.agent)
-        parsed = [
-            read(expect.agent, Reply(answer.text, "", failure=answer.failure, error=answer.error), fields)
-            for answer in one.answers
-        ]
-        decided = [
-            world.telling.acts(world.validate(start.state, expect.agent, answer.said).intent)
-            for answer in parsed
-            if answer.outcome in DECISIONS
-        ]
+        decided = _acts(pin, one, expect)
         n = sum((expect.act in acts) != expect.absent for acts in decided)
         if n < expect.n if expect.bound == "least" else n > expect.n:
-            what = f"{'no ' * expect.absent}{expect.act}"
-            failed = len(parsed) - len(decided)
-            more = f", and {failed} failed" if failed else ""
+            given = len(one.answers)
+            failed = f", and {given - len(decided)} failed" if given > len(decided) else ""
             problems.append(
-                f"{expect.agent}, turn {one.turn} of {one.run}: {what} in {n} of "
-                f"{counted(len(parsed), 'answer')}{more}, expected in at {expect.bound} {expect.n}"
+                f"{expect.agent}, turn {one.turn} of {one.run}: {'no ' * expect.absent}{expect.act} "
+                f"in {n} of {counted(given, 'answer')}{failed}, expected in at {expect.bound} {expect.n}"
             )
     return problems
+
+
+def _acts(pin: FrequencyPin, one: PinnedSituation, expect: Expectation) -> list[Sequence[str]]:
+    """Return the acts of each answer that is a decision, as today's reading and rules have it."""
+    world, setting, start = pin.begin(one.agents, one.seed, one.settings, one.state, one.memories)
+    _check_act(world, expect.act, [*one.agents, *world.actors(start.state)])
+    fields = answer_fields(world, setting, expect.agent)
+    parsed = [read(expect.agent, answer.reply, fields) for answer in one.answers]
+    return [
+        world.telling.acts(world.validate(start.state, expect.agent, answer.said).intent)
+        for answer in parsed
+        if answer.outcome in DECISIONS
+    ]
 
 
 def _check_act(world: AnyWorld, act: str, agents: Sequence[str]) -> None:
@@ -149,10 +156,6 @@ def _check_act(world: AnyWorld, act: str, agents: Sequence[str]) -> None:
         raise UsageError(f"{world.name} has no act {act!r}{hint}")
 
 
-def _begin(pin: FrequencyPin, one: PinnedSituation) -> tuple[AnyWorld, Setting[Any], TurnStart]:
-    return pin.begin(one.agents, one.seed, one.settings, one.state, one.memories)
-
-
 def has_other_prompts(pin: FrequencyPin, folder: Path) -> bool:
     """Return whether a prompt is not the one that the answers were given to.
 
@@ -160,7 +163,7 @@ def has_other_prompts(pin: FrequencyPin, folder: Path) -> bool:
     """
     agent = expectation(pin.expect).agent
     for one in pin.situations:
-        world, setting, start = _begin(pin, one)
+        world, setting, start = pin.begin(one.agents, one.seed, one.settings, one.state, one.memories)
         view = view_of(world, start.state, start.memories, agent)
         variant = resolved_variant(folder, one.prompts)
         question = PromptQuestion(

@@ -8,9 +8,8 @@ something.
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -21,7 +20,7 @@ from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import read_json
 from hobbes.nodes.file_content import real_path
-from hobbes.nodes.journal import Reply
+from hobbes.nodes.journal import Call, Reply
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompt_set import is_path
 from hobbes.nodes.turn_state import memories_from
@@ -47,11 +46,19 @@ class GivenAnswer(_Part):
     text: str
     failure: Outcome | None
     error: str
+    player: str = ""
+    model: str = ""
+    reasoning: str = ""
 
     @classmethod
-    def from_reply(cls, reply: Reply, **more: Any) -> Self:  # noqa: ANN401  the fields of a subclass
-        """Return a reply as a pin holds it."""
-        return cls(text=reply.text, failure=reply.failure, error=reply.error, **more)
+    def to(cls, call: Call) -> "GivenAnswer":
+        """Return the answer to a call."""
+        return cls.model_validate(call.reply, from_attributes=True)
+
+    @property
+    def reply(self) -> Reply:
+        """The answer as the reply of its player."""
+        return Reply(self.text, self.model, self.reasoning, self.failure, self.error, player=self.player)
 
 
 class Answer(GivenAnswer):
@@ -60,9 +67,6 @@ class Answer(GivenAnswer):
     turn: int
     agent: str
     question: int
-    player: str
-    model: str
-    reasoning: str
 
 
 class Way(_Part):
@@ -97,11 +101,6 @@ class ExpectedQuestion(_Part):
     prompt: Lines
     outcome: Outcome
     found_as: FoundAs
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """What identifies the question in its turn."""
-        return self.agent, self.question
 
     @property
     def reading(self) -> str:
@@ -168,7 +167,9 @@ class Pin(_Part):
             setting = make_setting(world, agents, seed, settings)
             return world, setting, TurnStart(world.state.load(setting, state), memories_from(memories))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise UsageError(f"this cannot be played by hobbes {HOBBES}: {error} ({self.about})") from error
+            raise UsageError(
+                f"hobbes {HOBBES} cannot play this: {error}; make the test anew ({self.about})"
+            ) from error
 
 
 class TurnsPin(Pin):
@@ -190,11 +191,6 @@ class TurnsPin(Pin):
     def under(self) -> str:
         """The settings that are not those of the run, such as `immunity=20`; empty if there are none."""
         return ", ".join(f"{name}={canonical(value)}" for name, value in self.values.items())
-
-    @cached_property
-    def answered(self) -> Mapping[tuple[int, str, int], Answer]:
-        """The answers by turn, agent and question."""
-        return {(one.turn, one.agent, one.question): one for one in self.answers}
 
 
 class FrequencyPin(Pin):

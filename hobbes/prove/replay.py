@@ -5,11 +5,10 @@ turn with the recorded one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import NamedTuple
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
@@ -24,10 +23,9 @@ from hobbes.nodes.reading import deciding
 from hobbes.nodes.turn_state import first_state
 from hobbes.play.time_travel import nodes_of
 from hobbes.prove.record_difference import diff_of, first_differing_part
+from hobbes.store.checked_rows import Row
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
-
-Row = dict[str, Any]
 
 
 class DivergedError(Exception):
@@ -38,8 +36,7 @@ class DivergedError(Exception):
         self.turn, self.agent, self.layer, self.diff = turn, agent, layer, diff
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(NamedTuple):
     """The result of a replay: number of turns, last digest, and the first divergence, if any."""
 
     turns: int

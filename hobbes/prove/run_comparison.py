@@ -32,15 +32,12 @@ SIDES = ("A", "B")
 COUNTED = ("outcomes", "drops", "mends", "events")
 """The counts that are compared; a key that only one run has counts 0 in the other."""
 
-DRAWS = "draws"
-"""The part of a record that is compared apart from the others."""
-
-CALL_LAYERS: tuple[tuple[Layer, Callable[[Call], str]], ...] = (
-    ("prompt", lambda call: f"{call.prompt.system}\n\n{call.prompt.turn}"),
-    ("answer", lambda call: call.reply.text or f"none: {call.reply.failure}"),
-    ("reading", lambda call: f"{call.outcome}, found as {call.found_as}"),
-)
-"""The layers of a call that are compared, in the order in which they arise."""
+CALL_TEXTS: Mapping[Layer, Callable[[Call], str]] = {
+    "prompt": lambda call: "\n\n".join(call.prompt),
+    "answer": lambda call: call.reply.text or f"none: {call.reply.failure}",
+    "reading": lambda call: f"{call.outcome}, found as {call.found_as}",
+}
+"""What is compared of each layer of a call, in the order in which the layers arise."""
 
 ASKED_OTHERWISE = "One was asked in words, the other as JSON: their prompts are not compared."
 """What is said in place of the diff of the prompts of two kinds of players: programs are sent their view."""
@@ -127,24 +124,19 @@ def settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
         for run in (a, b)
     )
     settings = {name: [one[name], other[name]] for name in one if one[name] != other[name]}
-    named = [{name: model.to_json() for name, model in run.model_settings.items()} for run in (a, b)]
-    parts: dict[str, Sequence[Mapping[str, Any]]] = {"model_settings": named}
+    shared = [name for name in a.model_settings if name in b.model_settings]
+    named = [{name: run.model_settings[name].to_json() for name in shared} for run in (a, b)]
+    parts: dict[str, Sequence[Mapping[str, Any]]] = {"models": (a.models, b.models), "model_settings": named}
     if not {"prompts", "lang"} & settings.keys():
         prompts = (a.prompts, b.prompts)
         parts["prompt_texts"] = [{"system": sha256(one.system), "turn": sha256(one.turn)} for one in prompts]
-    differing = {
-        "models": _differing_values(a.models, b.models, of_one_alone=True),
-        **{name: _differing_values(*values) for name, values in parts.items()},
-    }
+    differing = {name: _differing_values(*values) for name, values in parts.items()}
     return settings | {name: values for name, values in differing.items() if any(values)}
 
 
-def _differing_values(
-    one: Mapping[str, Any], other: Mapping[str, Any], *, of_one_alone: bool = False
-) -> list[dict[str, Any]]:
-    """Return, for each side, the values of the keys that both have, or also one alone, and that differ."""
-    pairs = beside(one, other, None)
-    keys = [key for key, (a, b) in pairs.items() if a != b and (of_one_alone or None not in (a, b))]
+def _differing_values(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return, for each side, the values that differ from the other's, or that it has alone."""
+    keys = [key for key, (a, b) in beside(one, other, None).items() if a != b]
     return [{key: side[key] for key in keys if key in side} for side in (one, other)]
 
 
@@ -171,7 +163,7 @@ def _read(store: Store, a: Run, b: Run) -> tuple[FirstDifferences, list[dict[str
         if one is None or other is None or one.text == other.text:
             continue
         if record is None:  # records of two versions are other texts, and may be equal
-            difference = first_differing_part(one.record, other.record, {DRAWS})
+            difference = first_differing_part(one.record, other.record, {"draws"})
             record = (one.turn, difference) if difference else None
             if draws is None and not difference and one.record.draws != other.record.draws:
                 draws = one.turn
@@ -255,11 +247,10 @@ def _words_of_call(
     if not all(calls):
         return {"prompt": [], "answer": []}
     one, other = (call for (call,) in calls)
-    texts = {layer: (text_of(one), text_of(other)) for layer, text_of in CALL_LAYERS}
-    return {
-        "prompt": word_diff(*texts["prompt"]) if asked_alike(one, other) else [(" ", ASKED_OTHERWISE)],
-        "answer": word_diff(*texts["answer"]),
-    }
+    prompt, answer = (
+        word_diff(CALL_TEXTS[layer](one), CALL_TEXTS[layer](other)) for layer in ("prompt", "answer")
+    )
+    return {"prompt": prompt if asked_alike(one, other) else [(" ", ASKED_OTHERWISE)], "answer": answer}
 
 
 def asked_alike(one: Call | None, other: Call | None) -> bool:
@@ -284,7 +275,7 @@ def _in_the_calls(store: Store, runs: Iterable[Run], turn: int) -> tuple[str, La
     one, other = (_calls(store, run, turn) for run in runs)
     for _, of_question in groupby(sorted({*one, *other}), key=lambda address: address[:2]):
         addresses = list(of_question)
-        for layer, _ in CALL_LAYERS:
+        for layer in CALL_TEXTS:
             for address in addresses:
                 if diff := _diff_of_calls(layer, one.get(address), other.get(address)):
                     return address[-1], layer, diff
@@ -293,8 +284,7 @@ def _in_the_calls(store: Store, runs: Iterable[Run], turn: int) -> tuple[str, La
 
 def _diff_of_calls(layer: Layer, one: Call | None, other: Call | None) -> str:
     """Return the diff of a layer of two calls, of which one may be missing; empty if they are equal there."""
-    text_of = dict(CALL_LAYERS)[layer]
-    texts = [text_of(call) if call else "" for call in (one, other)]
+    texts = [CALL_TEXTS[layer](call) if call else "" for call in (one, other)]
     if texts[0] == texts[1]:
         return ""
     return _diff(*texts) if layer != "prompt" or asked_alike(one, other) else f"{ASKED_OTHERWISE}\n"

@@ -1,7 +1,6 @@
 """Two texts word by word: what was kept, what is only in the first, what is only in the second."""
 
 import re
-from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import groupby
 from operator import itemgetter
@@ -63,30 +62,23 @@ def _parts(text: str) -> list[str]:
     ]
 
 
-def _pieces(one: str, other: str) -> Iterator[tuple[CHANGE, str]]:
-    """Yield the pieces of two texts, without those that are empty.
+def _pieces(one: str, other: str) -> list[tuple[CHANGE, str]]:
+    """Return the pieces of two texts, without those that are empty.
 
     A space between two words that changed is taken to have changed with them, so that phrases stay whole.
     Texts with too many words to be compared are taken to be different.
     """
     a, b = _WORD.findall(one), _WORD.findall(other)
     if len(a) * len(b) > MAX_PAIRS:
-        yield from _changed(one, other)
-        return
+        return [("-", one), ("+", other)]
+    pieces: list[tuple[CHANGE, str]] = []
     only_a = only_b = ""
     for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         in_a, in_b = "".join(a[a_from:a_to]), "".join(b[b_from:b_to])
         if kind != "equal" or (in_a == " " and (only_a or only_b)):
             only_a, only_b = only_a + in_a, only_b + in_b
             continue
-        yield from _changed(only_a, only_b)
+        pieces += [("-", only_a), ("+", only_b), (" ", in_a)]
         only_a = only_b = ""
-        yield " ", in_a
-    yield from _changed(only_a, only_b)
-
-
-def _changed(only_a: str, only_b: str) -> Iterator[tuple[CHANGE, str]]:
-    if only_a:
-        yield "-", only_a
-    if only_b:
-        yield "+", only_b
+    pieces += [("-", only_a), ("+", only_b)]
+    return [(change, text) for change, text in pieces if text]

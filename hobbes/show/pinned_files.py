@@ -10,8 +10,10 @@ from hobbes.engine.world import MAX_NAME
 from hobbes.errors import UsageError
 from hobbes.files import check_path
 from hobbes.probe.table import read_probe
+from hobbes.prove.pin_failure import Failure, failure
+from hobbes.prove.pin_replay import replay_pin
 from hobbes.prove.pinned_frequencies import pin_frequency
-from hobbes.prove.pinned_turns import Failure, failure, pin_turns, play_pin
+from hobbes.prove.pinned_turns import pin_turns
 from hobbes.prove.pins import FrequencyPin, Pin, TurnsPin, save
 from hobbes.show.both_runs import words
 from hobbes.show.terminal import escape_invisible
@@ -20,9 +22,6 @@ from hobbes.store.recorded_run import Run
 
 WIDTH = 98
 """The length of a line of the test file."""
-
-NAME = re.compile(r"[\w-]+")
-"""What a test may be called, as a part of the name of a file."""
 
 
 class Files(NamedTuple):
@@ -35,7 +34,7 @@ class Files(NamedTuple):
 def files_for(name: str, folder: Path) -> Files:
     """Return the files of a test with this name; raise UsageError if there cannot be such files."""
     files = Files(folder / f"test_{name}.py", folder / f"{name}.json")
-    if not NAME.fullmatch(name) or len(name) > MAX_NAME or not _function(files).isidentifier():
+    if not re.fullmatch(r"[\w-]+", name) or len(name) > MAX_NAME or not _function(files).isidentifier():
         raise UsageError(
             f"--name {name!r} cannot be part of a file's name and of a function's; write letters, digits, - "
             f"and _, {MAX_NAME} at most"
@@ -55,10 +54,12 @@ def pin_run(  # noqa: PLR0913  what is pinned, and how it is checked
         raise UsageError(f"--turns: pin turns that follow each other, such as {first}-{first + 2}")
     folder = files.test.parent
     made = pin_turns(store, run, (first, last), folder, prompts=prompts, values=values)
-    failed = failure(made, play_pin(made, folder, prompts=prompts))
     _write(made, files, _text_of_test(made, files, prompts=prompts))
-    fails = {"fails": failed and failed.sentence} if values else {}
-    return {"run": run.id, "turns": [first, last], **fails}
+    result = {"run": run.id, "turns": [first, last]}
+    if not values:
+        return result
+    failed = failure(made, replay_pin(made, folder, prompts=prompts))
+    return {**result, "fails": failed and failed.sentence}
 
 
 def pin_probe(store: Store, probe: str, expect: str, column: str | None, files: Files) -> dict[str, Any]:
@@ -97,17 +98,17 @@ def _text_of_test(pin: TurnsPin, files: Files, *, prompts: bool) -> str:
 def _text_of_expectation(made: FrequencyPin, files: Files) -> str:
     """Return the text of a test that judges the answers to a probe."""
     file = files.cassette.name
-    held = f"{file} holds the situations and the answers."
-    judged = "The test judges them by today's reading and rules, and asks no model."
-    paragraphs = (made.about, f"{held} {judged}")
+    judged = "The test judges these by today's reading and rules, and asks no model."
+    paragraphs = (made.about, f"{file} holds the situations and the answers. {judged}")
     return _test(paragraphs, files, f'hobbes_expects("{file}")')
 
 
 def _test(paragraphs: Iterable[str], files: Files, call: str) -> str:
     """Return the text of a test that makes one call of a fixture."""
-    about = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs)
-    about = about.replace("\\", "/").replace('"', "'")  # the name of a model may have any letters
     fixture = call.partition("(")[0]
+    whole = (*paragraphs, f"The fixture {fixture} comes with hobbes.")
+    about = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in whole)
+    about = about.replace("\\", "/").replace('"', "'")  # the name of a model may have any letters
     return f'"""{about}\n"""\n\n\ndef {_function(files)}({fixture}):\n    {call}\n'
 
 
@@ -118,10 +119,20 @@ def _function(files: Files) -> str:
 
 def failure_text(failed: Failure, path: Path, test: str) -> str:
     """Return what a failure prints; `test` is what pytest is told to run this test alone."""
-    lines = "\n".join(line.plain for line in words(failed.pieces, ""))
     sentence = f"{escape_invisible(failed.sentence)}\n\n" if failed.sentence else ""
-    differ = "\n{} of the {} prompts of these turns differ.".format(*failed.prompts) if failed.prompts else ""
-    return (
-        f"{sentence}{failed.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"
+    marks = " ([-expected-], {+now+})" if any(change != " " for change, _ in failed.pieces) else ""
+    lines = "\n".join(line.plain for line in words(failed.pieces, ""))
+    differing, compared = failed.prompts
+    prompts = f"{differing} of the {compared} prompts of these turns differ.\n" if differing else ""
+    next_step = (
         f"If this is meant: pytest {test} --hobbes-update"
+        if failed.acceptable
+        else "This cannot be accepted: play a new run, and make the test anew"
     )
+    return f"{sentence}{failed.where} is not as in {path.name}{marks}\n\n{lines}\n\n{prompts}{next_step}"
+
+
+def unexpected_text(problems: Sequence[str], path: Path) -> str:
+    """Return what is printed if answers to a probe are not as expected."""
+    changed = f"{path.name} holds recorded answers, so how they are read or judged has changed."
+    return "\n".join((*problems, "", changed, "If this is meant: ask a new probe, and pin that"))

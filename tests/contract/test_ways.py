@@ -20,7 +20,7 @@ from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin
 from hobbes.play.step import step_lines
 from hobbes.prove.replay import replay_run
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import play_purely, pure_turns, with_turns
 from hobbes.store.recorded_run import Run
@@ -67,7 +67,7 @@ def test_the_ring_plays_what_the_pure_steps_play_and_verify_finds_no_fault(case:
     for moment in game(case):
         digest = link(digest, moment.played.record)
     assert run.digest == digest
-    assert list(faults(opened, run)) == []
+    assert list(verify(opened, run)) == []
     if all(moment.ruled is None for moment in game(case)):
         played = pure_turns(case.world, case.setting, run.models)
         assert [turn.record.text for turn in played] == [one.played.record.text for one in game(case)]
@@ -96,7 +96,7 @@ def test_a_run_without_turns_has_the_digest_and_figures_of_the_graph_and_opened_
     assert not opened.db.table("turns").count_where("run = ?", [alone.id]), "reading a run plays nothing"
     again = with_turns(opened, found)
     assert of_run(opened, again) == of_run(opened, on_graph)
-    assert list(faults(opened, again)) == []
+    assert list(verify(opened, again)) == []
 
 
 def of_run(
@@ -119,7 +119,7 @@ def test_a_fork_in_which_nothing_changes_is_the_run_again(case: Case, opened: St
     for turn in {run.turns // 2, run.turns - 1} if both else {run.turns // 2}:
         again = ended(opened, fork(opened, run, ForkOptions(turn), NO_CAPS), case)
         assert (again.digest, again.status, again.turns) == (run.digest, run.status, run.turns)
-        assert list(faults(opened, again)) == []
+        assert list(verify(opened, again)) == []
         replayed = asyncio.run(replay_run(opened, again, reread=False))
         assert (replayed.digest, replayed.divergence) == (run.digest, None)
         assert opened.figures.measures(again.id) == opened.figures.measures(run.id)

@@ -10,7 +10,7 @@ from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from tests.graphs.threads import is_one_line, kept, stop_after, turns_in, with_graph
@@ -138,5 +138,5 @@ def test_what_somebody_tries_while_a_run_is_played_does_not_enter_it(opened: Sto
 
     ended = go(opened, run, on_turn=meanwhile)
     assert ended.digest == expected.digest
-    assert list(faults(opened, ended)) == []
+    assert list(verify(opened, ended)) == []
     assert is_one_line(kept(home, run.id, "run"))

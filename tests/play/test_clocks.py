@@ -15,7 +15,7 @@ from hobbes.nodes.caps import Caps
 from hobbes.nodes.turn_state import TurnState
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin, recap
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store import runs
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -71,7 +71,7 @@ def played_while(clocks: Clocks, store: Store, run: Run, wall: list[float], slee
 
     asyncio.run(go_on(store, run, on_turn))
     ended = store.runs.find(run.id)
-    assert list(faults(store, ended)) == []
+    assert list(verify(store, ended)) == []
     return ended
 
 
@@ -107,7 +107,7 @@ def test_a_run_that_stopped_goes_on_at_another_time(opened: Store, clocks: Clock
     run = go(opened, recap(opened, opened.runs.find(run.id), {"calls": 99}))
     assert (run.digest, run.status) == (whole.digest, "finished")
     assert run.seconds >= 0
-    assert list(faults(opened, run)) == []
+    assert list(verify(opened, run)) == []
 
 
 @pytest.mark.parametrize("observer", ["always", "human"])

@@ -11,7 +11,7 @@ from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from tests.commands.test_commands import refused
@@ -138,7 +138,7 @@ def test_a_run_that_halted_in_its_first_turn_is_resumed_with_other_players(opene
         assert cli("resume", "dead", "--model", "openai:right").exit_code == 0
     run = opened.runs.find("dead")
     assert (run.at(0).models, {*run.models.values()}) == (parent.models, {"openai:right"})
-    assert list(faults(opened, run)) == []
+    assert list(verify(opened, run)) == []
     assert cli("replay", "dead").exit_code == 0
     players = [call.reply.player for call in opened.calls.attempts(run.id, 1)["miner-01"]]
     assert players == ["openai:wrong", "openai:right"]

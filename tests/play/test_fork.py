@@ -21,7 +21,7 @@ from hobbes.play.render import question_in_run
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import replay_run
 from hobbes.prove.run_comparison import compare
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import Fault, verify
 from hobbes.show.trace import agent_card, full_turn
 from hobbes.show.web.page_file import PageFile
 from hobbes.store.history import StoredHistory
@@ -45,7 +45,7 @@ def forked(store: Store, parent: Run, turn: int, caps: Caps = NO_CAPS, **asked: 
 def ended(store: Store, parent: Run, turn: int, **asked: Any) -> Run:
     """Play a fork to its end; whatever was changed, it verifies and replays."""
     run = go(store, forked(store, parent, turn, **asked))
-    assert list(faults(store, run)) == []
+    assert list(verify(store, run)) == []
     replayed = asyncio.run(replay_run(store, run, reread=False))
     assert (replayed.digest, replayed.divergence) == (run.digest, None)
     return run
@@ -289,7 +289,7 @@ def test_a_fork_is_resumed_after_a_halt_without_its_parent(opened: Store, home: 
     (home / "checkpoints.db").unlink()
     opened.runs.update(half.id, caps="{}")
     assert go(opened, opened.runs.find(half.id)).digest == whole.digest
-    assert list(faults(opened, opened.runs.find(half.id))) == []
+    assert list(verify(opened, opened.runs.find(half.id))) == []
 
 
 def test_a_page_and_a_card_of_a_fork_are_shown(opened: Store) -> None:
@@ -313,15 +313,15 @@ def test_verify_finds_a_template_of_the_parents_turns_that_was_changed(opened: S
     run = ended(opened, mining(opened), 2, lang="zh")
     opened.db.execute("update texts set text = 'x' where hash = ?", [sha256(run.at(0).prompts.turn)])
     with pytest.raises(DamagedError, match=r"the text of the column runs\.turn_template"):
-        next(faults(opened, opened.runs.find(run.id)))
+        next(verify(opened, opened.runs.find(run.id)))
 
 
 def test_verify_finds_a_turn_that_is_not_the_parents(opened: Store) -> None:
     run = mining(opened)
     other = ended(opened, run, 2)
     opened.db.execute("update turns set digest = 'x' where turn = 0 and run = ?", [run.id])
-    assert [fault.fault for fault in faults(opened, other)] == [
-        f"the table turns differs from that of its parent, run {run.id}"
+    assert list(verify(opened, other)) == [
+        Fault(0, f"the table turns differs from that of its parent, run {run.id}")
     ]
 
 

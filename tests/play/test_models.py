@@ -30,7 +30,7 @@ from hobbes.play.models_file import read_models
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin, recap
 from hobbes.prove.replay import replay_run
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.wire.recorder import environment, in_thread
@@ -317,7 +317,7 @@ def test_the_run_records_at_which_servers_its_models_were_asked(opened: Store) -
     servers = opened.figures.about(run.id)["servers"]
     assert servers == {"alice": [one], "openai:policy/guided": [other, third]}
     run = opened.runs.find(run.id)
-    assert list(faults(opened, run)) == []
+    assert list(verify(opened, run)) == []
     assert asyncio.run(replay_run(opened, run, reread=False)).digest == run.digest
 
 

@@ -17,7 +17,7 @@ from hobbes.nodes.caps import Caps
 from hobbes.play.people import checked_answer, open_questions, the_question
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import replay_run
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.wire.recorder import environment, in_thread
@@ -42,7 +42,7 @@ def game(observer: str, models: str = MODELS, **values: Any) -> RunOptions:
 def on(store: Store, run: Run, said: str | None = None) -> Run:
     """Go on with a run, in a loop of its own, as a new process would."""
     run = go(store, run, said)
-    assert list(faults(store, run)) == []
+    assert list(verify(store, run)) == []
     return run
 
 

@@ -21,7 +21,7 @@ from hobbes.play.people import checked_answer, keep_answer, the_question, writte
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import replay_run
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import Fault, verify
 from hobbes.show import run_result
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run
@@ -51,7 +51,7 @@ def begun(store: Store, world: str, people: int = 1, **values: Any) -> Run:
 def on(store: Store, run: Run) -> Run:
     """Go on with a run as a new process would; it verifies wherever it stops."""
     run = go(store, run)
-    assert list(faults(store, run)) == []
+    assert list(verify(store, run)) == []
     return run
 
 
@@ -223,7 +223,7 @@ class Clock:
 def on_at(store: Store, run: Run, clock: Clock) -> Run:
     asyncio.run(go_on(store, store.runs.find(run.id), lambda _: None, clock=clock))
     run = store.runs.find(run.id)
-    assert list(faults(store, run)) == []
+    assert list(verify(store, run)) == []
     return run
 
 
@@ -372,6 +372,6 @@ def test_an_experiment_cannot_ask_people(opened: Store) -> None:
 def test_what_is_asked_cannot_be_changed_unnoticed(opened: Store) -> None:
     run = begun(opened, "mining", people=2)
     opened.runs.ask(run.id, run.questions[:1])
-    assert [fault.fault for fault in faults(opened, opened.runs.find(run.id))] == [
-        "the column runs.question is not what people have to be asked"
+    assert list(verify(opened, opened.runs.find(run.id))) == [
+        Fault(0, "the column runs.question is not what people have to be asked")
     ]

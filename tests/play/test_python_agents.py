@@ -25,7 +25,7 @@ from hobbes.nodes.python_player import PythonPlayer, no_past
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import replay_run
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store.home import Store, open_store
 from hobbes.worlds import WORLDS
 from tests.conftest import ROOT, Cli
@@ -222,7 +222,7 @@ def test_a_player_that_answers_as_a_policy_does_leads_to_its_digest_and_is_repla
     assert run.digest == scripted.digest
     file.unlink()
     del sys.modules[str(file)]
-    assert list(faults(opened, run)) == []
+    assert list(verify(opened, run)) == []
     replayed = asyncio.run(replay_run(opened, run, reread=False))
     assert (replayed.digest, replayed.divergence) == (run.digest, None)
     with pytest.raises(UsageError, match="cannot be imported: FileNotFoundError"):
@@ -264,7 +264,7 @@ def test_a_halted_run_asks_only_who_has_not_answered_and_replays_the_turns_befor
         go(opened, run)
     sys.modules[str(file)].BROKEN = False  # type: ignore[attr-defined]
     ended = go(opened, run)
-    assert (ended.status, list(faults(opened, ended))) == ("finished", [])
+    assert (ended.status, list(verify(opened, ended))) == ("finished", [])
     assert said(opened, run.id, 2) == {
         "miner-01": "[0, 1, 2] []",
         "miner-02": "[0, 1, 2] ['[0] []', '[0, 1] []']",

@@ -31,11 +31,11 @@ def where(told: Comparison) -> tuple[int, str, str]:
     return found["turn"], found["agent"], found["layer"]
 
 
-def saying(store: Store, answer: Callable[[str], str], **asked: Any) -> Run:
-    """Play one agent for two rounds who answers so."""
-    values = {"rounds": 2, **asked.pop("values", {})}
+def saying(store: Store, answer: Callable[[str], str], agents: int = 1, rounds: int = 2, **asked: Any) -> Run:
+    """Play agents who answer so, by the address of a call."""
+    values = {"rounds": rounds, **asked.pop("values", {})}
     with answering(answer):
-        return played(store, RunOptions("mining", 1, models="openai:m", values=values, **asked))
+        return played(store, RunOptions("mining", agents, models="openai:m", values=values, **asked))
 
 
 def test_two_runs_with_one_setting_are_the_same_to_the_last_figure(opened: Store) -> None:
@@ -144,7 +144,7 @@ def test_the_page_begins_with_what_differs(opened: Store, pages: TestClient) -> 
 def test_the_prompts_of_a_model_and_of_a_policy_are_not_compared_word_by_word(
     opened: Store, cli: Cli, pages: TestClient
 ) -> None:
-    a = saying(opened, lambda _: '{"claim": [[0, 0]]}', values={"rounds": 1})
+    a = saying(opened, lambda _: '{"claim": [[0, 0]]}', rounds=1)
     b = played(opened, RunOptions("mining", 1, models="policy:random", values={"rounds": 1}))
     told = compare(opened, a, b)
     assert told["divergence"]["diff"] == f"{ASKED_OTHERWISE}\n"
@@ -192,8 +192,8 @@ def test_the_first_deeds_that_differ_are_told_after_the_events_and_a_missed_high
 
 def test_an_answer_that_differs_in_a_later_turn_is_named_in_that_turn(opened: Store) -> None:
     """In turn 1 the second run remembers something; the prompts that differ by it come in turn 2."""
-    a = saying(opened, lambda _: "{}", values={"rounds": 4})
-    b = saying(opened, lambda at: '{"memory": "x"}' if at[0] == "1" else "{}", values={"rounds": 4})
+    a = saying(opened, lambda _: "{}", rounds=4)
+    b = saying(opened, lambda at: '{"memory": "x"}' if at[0] == "1" else "{}", rounds=4)
     told = compare(opened, a, b)
     assert where(told) == (1, "miner-01", "answer")
     assert told["divergence"]["diff"] == '--- A\n+++ B\n@@ -1 +1 @@\n-{}\n+{"memory": "x"}\n'
@@ -269,8 +269,9 @@ def test_follow_up_questions_are_compared_after_the_first_answers(opened: Store)
     """A first answer that is refused is asked about again: where it differs, it is what differs first."""
 
     def run(first: str, second: str) -> Run:
-        values = {"reask": 1, "rounds": 1}
-        return saying(opened, lambda at: first if at.endswith("/1") else second, values=values)
+        return saying(
+            opened, lambda at: first if at.endswith("/1") else second, rounds=1, values={"reask": 1}
+        )
 
     refused, x = '{"claim": [[99, 99]]}', '{"memory": "x"}'
     asked_again = run(refused, x)
@@ -293,19 +294,12 @@ def test_the_observer_is_asked_after_the_agents(opened: Store) -> None:
     assert (agent, layer) == ("unit-b", "answer")
 
 
-def mining_as(store: Store, moves: Callable[[str], str], **asked: Any) -> Run:
-    """Play two agents for three rounds who answer by the address of their call."""
-    with answering(moves):
-        values: dict[str, Any] = {"rounds": 3, "rows": 4, "cols": 4}
-        return played(store, RunOptions("mining", 2, models="openai:m", values=values, **asked))
-
-
 def test_after_a_prompt_the_first_decision_that_differs_is_said_word_by_word(opened: Store, cli: Cli) -> None:
     """The prompts and an agent's reasons differ in turn 0, and what another agent does in turn 2."""
     at_2 = "2/miner-02/1"
     others = {"0/miner-01/1": '{"reasoning": "why not"}', at_2: '{"claim": [[3, 1]]}'}
-    a = mining_as(opened, lambda at: '{"claim": [[0, 1]]}' if at == at_2 else "{}")
-    b = mining_as(opened, lambda at: others.get(at, "{}"), prompts="unguided")
+    a = saying(opened, lambda at: '{"claim": [[0, 1]]}' if at == at_2 else "{}", agents=2, rounds=3)
+    b = saying(opened, lambda at: others.get(at, "{}"), agents=2, rounds=3, prompts="unguided")
     told = compare(opened, a, b)
     assert where(told) == (0, "miner-01", "prompt")
     decision = told["decision"]
@@ -338,15 +332,15 @@ def test_phrases_that_changed_stay_whole_in_a_word_diff() -> None:
 
 
 def test_runs_in_which_all_decide_alike_have_no_decision_that_differs(opened: Store, cli: Cli) -> None:
-    a, b = (mining_as(opened, lambda _: '{"reasoning": "so"}'), mining_as(opened, lambda _: "{}"))
+    a, b = saying(opened, lambda _: '{"reasoning": "so"}'), saying(opened, lambda _: "{}")
     told = compare(opened, a, b)
     assert (where(told), told["decision"]) == ((0, "miner-01", "answer"), None)
     assert "no decision differs in the turns that both runs have" in cli("compare", a.id, b.id).stdout
 
 
 def test_a_decision_that_differs_by_a_failed_call_says_so(opened: Store, cli: Cli) -> None:
-    a = mining_as(opened, lambda _: '{"claim": [[0, 0]]}')
-    b = mining_as(opened, lambda at: "I pass." if at == "0/miner-01/1" else '{"claim": [[0, 0]]}')
+    a = saying(opened, lambda _: '{"claim": [[0, 0]]}')
+    b = saying(opened, lambda at: "I pass." if at == "0/miner-01/1" else '{"claim": [[0, 0]]}')
     assert compare(opened, a, b)["decision"]["outcomes"] == ["answered", "unreadable"]
     assert (
         "A: claim [0,0]\nB: ✗ unreadable, default action: do nothing\n" in cli("compare", a.id, b.id).stdout
@@ -354,7 +348,7 @@ def test_a_decision_that_differs_by_a_failed_call_says_so(opened: Store, cli: Cl
 
 
 def test_a_shorter_run_diverges_where_it_ends(opened: Store) -> None:
-    a, b = (saying(opened, lambda _: "{}", values={"rounds": rounds}) for rounds in (5, 3))
+    a, b = (saying(opened, lambda _: "{}", rounds=rounds) for rounds in (5, 3))
     for one, other, text in (
         (a, b, "only run A has turn 3; run B"),
         (b, a, "only run B has turn 3; run A"),

@@ -27,6 +27,7 @@ from hobbes.worlds import WORLDS
 from tests.conftest import Cli
 from tests.play.test_observer import game, granting_all, to_the_end
 from tests.play.test_second_question import BROKEN, FIRST, SECOND, answering, by_attempt
+from tests.prove.test_replay import generous_in_turn_2
 from tests.small_runs import edit, go, mining, played
 
 pytest_plugins = ["pytester"]
@@ -50,6 +51,7 @@ class Pinned:
             "make-test", run.id, "--turns", turns, "--name", "story", "--to", str(self.folder), *options
         )
         assert result.exit_code == 0, result.exception
+        assert ("the test passes: with these settings" in result.stdout) == ("--set" in options)
         text = (self.folder / "test_story.py").read_text()
         assert len(text.splitlines()) <= MAX_TEST_LINES
         self.passes()
@@ -116,18 +118,15 @@ def test_pinned_turns_of_each_world_pass(
     assert [turn["digest"] for turn in pin.content["expected"]] == [
         turn.digest for turn in opened.turns.of(run, 2)
     ]
-
-
-def test_recorded_answers_are_pinned_whoever_gave_them(opened: Store, pin: Pinned) -> None:
-    run = asked(
-        RunOptions("mining", 2, models="openai:policy/guided*1,policy:random*1", values={"rounds": 4}), opened
+    pinned = {(one["turn"], one["agent"], one["text"]) for one in pin.content["answers"]}
+    assert pinned >= {(2, call.address.agent, call.reply.text) for call in opened.calls.of_turn(run.id, 2)}
+    about = (
+        f"Turns 2 to 4 of the {world} run {run.id}. Answered by {', '.join(sorted({*run.models.values()}))}."
     )
-    pin.make(run, "3")
-    texts = {one["agent"]: one["text"] for one in pin.content["answers"]}
-    assert texts == {call.address.agent: call.reply.text for call in opened.calls.of_turn(run.id, 3)}
+    assert pin.content["about"] == about
     test = " ".join((pin.folder / "test_story.py").read_text().split())
-    assert "Answered by openai:policy/guided, policy:random." in test
-    assert pin.content["about"].startswith("Turn 3 of the mining run")
+    assert about in test
+    assert "The fixture hobbes_replay comes with hobbes." in test
 
 
 def test_failed_calls_and_follow_up_questions_are_pinned(opened: Store, pin: Pinned) -> None:
@@ -213,17 +212,22 @@ def mining_with(monkeypatch: pytest.MonkeyPatch, **functions: Any) -> None:
     monkeypatch.setitem(WORLDS, "mining", replace(MINING, **functions))
 
 
+def rejecting(monkeypatch: pytest.MonkeyPatch, place: tuple[int, str]) -> None:
+    """Let the rules reject what an agent says in a turn."""
+
+    def validate(state: Any, agent: str, said: Any) -> Any:
+        judged = MINING.validate(state, agent, said)
+        drop = Drop(agent, "rule", "mining/not-yours", "everything", "")
+        return judged._replace(drops=(drop,)) if (state.turn, agent) == place else judged
+
+    mining_with(monkeypatch, validate=validate)
+
+
 def test_a_changed_rule_is_a_failure_of_the_engine(
     opened: Store, pin: Pinned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pin.make(mining(opened), "1-3")
-
-    def generous(state: Any, intents: Any) -> Any:
-        resolved = MINING.resolve(state, intents)
-        more = {**resolved.state.gold, "miner-02": 999}
-        return resolved._replace(state=replace(resolved.state, gold=more)) if state.turn == 2 else resolved
-
-    mining_with(monkeypatch, resolve=generous)
+    mining_with(monkeypatch, resolve=generous_in_turn_2)
     said = pin.fails()
     assert said.startswith("turn 2, all agents: engine is not as in story.json")
     assert "{+999+}" in said
@@ -280,12 +284,35 @@ def test_under_another_rule_a_test_may_be_written_red_and_names_the_setting_and_
     assert "intents." not in said
     told = cli("make-test", run.id, *options[:-1], "rounds=2", "--name", "short").stdout
     assert "the test fails: with rounds=2, turn 2, all agents: engine is not as recorded" in told.splitlines()
-    for setting, words in (
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
         ("immune=9", "mining has no setting"),
-        ("rows=2", "this cannot be played by hobbes"),
-    ):
-        told = str(cli("make-test", run.id, *options[:-1], setting, "--name", "none").exception)
-        assert told.startswith(words)
+        ("immunity=1", "--set immunity: this changes no turn: run "),
+        ("taint_share=0.5", "--set taint_share: this changes no turn: run "),
+        ("alpha=2", "--set alpha: this changes how the game begins; begin at turn 0"),
+    ],
+)
+def test_a_setting_that_cannot_change_the_turns_is_refused(
+    opened: Store, cli: Cli, tmp_path: Path, setting: str, problem: str
+) -> None:
+    run = mining(opened)
+    options = ("--turns", "2-3", "--name", "none", "--to", str(tmp_path), "--set")
+    error = cli("make-test", run.id, *options, setting).exception
+    assert isinstance(error, UsageError)
+    assert str(error).startswith(problem)
+    assert not (tmp_path / "none.json").exists()
+
+
+def test_turns_from_the_first_on_begin_as_the_other_setting_has_it(
+    opened: Store, cli: Cli, tmp_path: Path
+) -> None:
+    options = ("--turns", "0-1", "--name", "rich", "--to", str(tmp_path), "--set", "alpha=2")
+    made = cli("make-test", mining(opened).id, *options)
+    assert made.exit_code == 0, made.exception
+    assert re.search("with alpha=2, turn 1: expected that .* mined 3 gold on .*; now it mined 6", made.stdout)
 
 
 def test_without_prompts_their_words_may_change_and_nothing_else(
@@ -321,12 +348,7 @@ def test_a_rejection_that_is_new_is_a_failure_of_validation(
 ) -> None:
     pin.make(mining(opened), "1-3")
 
-    def strict(state: Any, agent: str, said: Any) -> Any:
-        judged = MINING.validate(state, agent, said)
-        drop = Drop(agent, "rule", "mining/not-yours", "everything", "")
-        return judged._replace(drops=(drop,)) if (state.turn, agent) == (2, "miner-03") else judged
-
-    mining_with(monkeypatch, validate=strict)
+    rejecting(monkeypatch, (2, "miner-03"))
     said = pin.fails()
     assert said.startswith("turn 2, miner-03: validation is not as in story.json")
     assert "mining/not-yours" in said
@@ -357,14 +379,13 @@ def test_a_follow_up_question_that_is_new_has_no_answer_and_cannot_be_accepted(
         run = played(opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 2, "reask": 1}))
     pin.make(run, "0-1")
 
-    def strict(state: Any, agent: str, said: Any) -> Any:
-        drop = Drop(agent, "rule", "mining/not-yours", "everything", "")
-        return MINING.validate(state, agent, said)._replace(drops=(drop,))
-
-    mining_with(monkeypatch, validate=strict)
+    rejecting(monkeypatch, (0, "miner-01"))
     said = pin.fails()
-    assert said.startswith("turn 0, miner-01: answer is not as in story.json")
-    assert "no answer to the follow-up question was recorded" in said
+    assert said == (
+        "turn 0, miner-01: answer is not as in story.json\n\n"
+        "no answer to the follow-up question was recorded\n\n"
+        "This cannot be accepted: play a new run, and make the test anew"
+    )
     assert "this cannot be accepted: play a new run" in pin.fails("--hobbes-update")
 
 
@@ -383,7 +404,7 @@ def test_a_file_that_cannot_be_played_is_told_in_one_line(opened: Store, pin: Pi
         (lambda content: content.update(world="chess"), "there is no world 'chess'"),
         (lambda content: content["ways"][0]["settings"].update(rows=-1), "rows"),
         (lambda content: content["ways"][0].update(prompts="gone"), "has no variant 'gone'"),
-        (lambda content: content["before"].update(state={}), "cannot be played"),
+        (lambda content: content["before"].update(state={}), "; make the test anew"),
     ):
         pin.change(change)
         said = pin.fails()

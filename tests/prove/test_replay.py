@@ -25,7 +25,7 @@ from hobbes.store.turns import LoggedTurn, Turns
 from hobbes.wire.recorder import environment, in_thread
 from hobbes.wire.stand_in import stand_in
 from hobbes.worlds import WORLDS
-from tests.conftest import Cli
+from tests.conftest import Cli, Hobbes
 from tests.play.test_observer import game, granting_all, to_the_end
 from tests.rewrites import rewrite
 from tests.small_runs import mining
@@ -98,10 +98,20 @@ def test_what_was_changed_is_named_by_turn_agent_and_layer(
     assert line in found.diff
 
 
-def test_a_replay_of_an_unchanged_run_has_its_digest(opened: Store) -> None:
-    run = mining(opened, models="policy:guided?noise=0.3")
-    replayed = asyncio.run(replay_run(opened, run, reread=False))
-    assert (replayed.turns, replayed.digest, replayed.divergence) == (4, run.digest, None)
+def test_a_whole_run_has_one_digest_whatever_the_hash_seed_and_verify_and_replay_agree(
+    hobbes: Hobbes, cli: Cli
+) -> None:
+    asked = ("run", "mining", "--rounds", "4", "--agents", "20", "--seed", "1", "--json")
+    one = json.loads(hobbes(*asked, env={"PYTHONHASHSEED": "1"}).stdout)
+    other = json.loads(cli(*asked).stdout)  # this process has a hash seed of its own
+    assert one["digest"] == other["digest"]
+    assert one["over"]
+    assert one["calls"] == 20 * 4
+    verified = cli("verify", one["run"], "--json")
+    replayed = cli("replay", one["run"], "--json")
+    assert (verified.exit_code, replayed.exit_code) == (0, 0)
+    assert json.loads(verified.stdout)["digest"] == one["digest"]
+    assert json.loads(replayed.stdout)["digest"] == one["digest"]
 
 
 def test_a_changed_view_is_reported_with_turn_agent_and_diff(opened: Store) -> None:
@@ -190,17 +200,18 @@ def test_reread_tells_each_decision_that_changes_by_turn_and_agent(
     assert "and 1 more diffs, which --json gives" in shortened
 
 
+def generous_in_turn_2(state: Any, intents: Any) -> Any:
+    """Resolve a turn of mining, and give miner-02 much gold in turn 2."""
+    resolved = MINING.resolve(state, intents)
+    more = {**resolved.state.gold, "miner-02": 999}
+    return resolved._replace(state=replace(resolved.state, gold=more)) if state.turn == 2 else resolved
+
+
 def test_reread_tells_the_turns_in_which_rules_make_something_else_of_the_same_decisions(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = mining(opened)
-
-    def generous(state: Any, intents: Any) -> Any:
-        resolved = MINING.resolve(state, intents)
-        more = {**resolved.state.gold, "miner-01": resolved.state.gold["miner-01"] + 1}
-        return resolved._replace(state=replace(resolved.state, gold=more)) if state.turn == 2 else resolved
-
-    monkeypatch.setitem(WORLDS, "mining", replace(MINING, resolve=generous, rules_version=99))
+    monkeypatch.setitem(WORLDS, "mining", replace(MINING, resolve=generous_in_turn_2, rules_version=99))
     changed = opened.runs.find(run.id)
     assert reread(opened, changed) == Reread([], [2])
     assert "lead to something else in turn 2" in cli("replay", run.id, "--reread").stdout

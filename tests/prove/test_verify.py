@@ -28,7 +28,7 @@ from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import DivergedError, replay_run
-from hobbes.prove.verification import Fault, faults
+from hobbes.prove.verification import Fault, verify
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run
@@ -127,22 +127,7 @@ class Tampering:
 
     def __init__(self, what: str, *changes: Change, world: str = "mining") -> None:
         self.what, self.changes, self.world = what, changes, world
-
-
-def carry_out(change: Change, copy: Copy) -> None:
-    if isinstance(change, str):
-        copy(change)
-    else:
-        change(copy)
-
-
-def rehashed(change: Change) -> Callable[[Copy], None]:
-
-    def both(copy: Copy) -> None:
-        carry_out(change, copy)
-        copy.rehash()
-
-    return both
+        self.rehash = "rehashed" in what
 
 
 def told_again(*changes: tuple[int, Callable[[dict[str, Any]], object]]) -> Callable[[Copy], None]:
@@ -327,21 +312,19 @@ FOUND = (
     ),
     Tampering(
         "an answer changed to another decision, rehashed",
-        rehashed(
-            f"update calls set answer = '{DECISION}', found_as = 'json' where turn = 1 and agent = 'miner-02'"
-        ),
+        f"update calls set answer = '{DECISION}', found_as = 'json' where turn = 1 and agent = 'miner-02'",
     ),
     Tampering(
         "the outcome of a call, rehashed",
-        rehashed(f"update calls set outcome = 'refused', found_as = 'none' where {CALL}"),
+        f"update calls set outcome = 'refused', found_as = 'none' where {CALL}",
     ),
     Tampering(
         "a failed call relabelled `answered`, rehashed",
-        rehashed("update calls set outcome = 'answered' where outcome = 'truncated'"),
+        "update calls set outcome = 'answered' where outcome = 'truncated'",
     ),
     Tampering(
         "a failed call relabelled with the outcome that reading its answer would give, rehashed",
-        rehashed(f"update calls set {REPAIRED} where turn = 5 and outcome = 'truncated'"),
+        f"update calls set {REPAIRED} where turn = 5 and outcome = 'truncated'",
     ),
     Tampering("a call deleted", f"delete from calls where {CALL}"),
     Tampering(
@@ -352,24 +335,21 @@ FOUND = (
     Tampering("a call added for an agent that has one", lambda copy: copied_call(copy, attempt=2)),
     Tampering(
         "a call added for an agent that has one, rehashed",
-        rehashed(lambda copy: copied_call(copy, attempt=2, answer="{}")),
+        lambda copy: copied_call(copy, attempt=2, answer="{}"),
     ),
-    Tampering("a call added with the prompt of another agent, rehashed", rehashed(other_question_added)),
+    Tampering("a call added with the prompt of another agent, rehashed", other_question_added),
     Tampering(
         "a call added that answers neither of the two questions, rehashed",
-        rehashed(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION)),
+        lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION),
     ),
-    Tampering("a second answer to the follow-up question added, rehashed", rehashed(second_follow_up)),
+    Tampering("a second answer to the follow-up question added, rehashed", second_follow_up),
     Tampering(
         "a follow-up question added that nobody asked, rehashed",
-        rehashed(lambda copy: copied_call(copy, attempt=2, question=2)),
+        lambda copy: copied_call(copy, attempt=2, question=2),
     ),
+    Tampering("an attempt with another number, rehashed", f"update calls set attempt = 7 where {CALL}"),
     Tampering(
-        "an attempt with another number, rehashed", rehashed(f"update calls set attempt = 7 where {CALL}")
-    ),
-    Tampering(
-        "a call of an agent that was not asked, rehashed",
-        rehashed(lambda copy: copied_call(copy, agent="miner-09")),
+        "a call of an agent that was not asked, rehashed", lambda copy: copied_call(copy, agent="miner-09")
     ),
     Tampering(
         "the text of a prompt",
@@ -421,58 +401,51 @@ FOUND = (
         "update runs set started = '2001-01-01'",
         "update runs set hobbes = '9.9'",
     ),
-    Tampering("the random seed, rehashed", rehashed("update runs set seed = 2")),
-    Tampering("a setting, rehashed", rehashed("update runs set config = json_set(config, '$.mine_cap', 7)")),
+    Tampering("the random seed, rehashed", "update runs set seed = 2"),
+    Tampering("a setting, rehashed", "update runs set config = json_set(config, '$.mine_cap', 7)"),
     Tampering(
         "the order of the agents in `runs.agents`, rehashed",
-        rehashed("""update runs set agents = '["miner-02", "miner-01", "miner-03"]'"""),
+        """update runs set agents = '["miner-02", "miner-01", "miner-03"]'""",
     ),
-    Tampering(
-        "the column `prompts_hash` of `runs`, rehashed", rehashed("update runs set prompts_hash = 'beef'")
-    ),
+    Tampering("the column `prompts_hash` of `runs`, rehashed", "update runs set prompts_hash = 'beef'"),
     Tampering(
         "a template of the prompts replaced by another text, rehashed",
-        *(rehashed(other_template(column)) for column in ("system_template", "turn_template")),
+        *(other_template(column) for column in ("system_template", "turn_template")),
     ),
     Tampering(
-        "a template of the prompts and `prompts_hash` replaced, rehashed",
-        rehashed(other_template_with_its_hash),
+        "a template of the prompts and `prompts_hash` replaced, rehashed", other_template_with_its_hash
     ),
     Tampering(
-        "the text for the observer, rehashed",
-        rehashed("update runs set observer_text = 'Be kind.'"),
-        world="trust",
+        "the text for the observer, rehashed", "update runs set observer_text = 'Be kind.'", world="trust"
     ),
     Tampering(
         "the prompt of a call replaced by another text, rehashed",
-        rehashed(other_prompt("prompt")),
-        rehashed(other_prompt("system")),
+        other_prompt("prompt"),
+        other_prompt("system"),
     ),
     Tampering(
         "one of the columns `parent` and `turn` of `runs`, where the other is empty, rehashed",
-        rehashed("update runs set turn = 3"),
-        rehashed("update runs set parent = id"),
+        "update runs set turn = 3",
+        "update runs set parent = id",
     ),
     Tampering(
         "the turn of a fork, a smaller one, or its parent, now itself; rehashed",
-        rehashed(f"update runs set turn = 1 where {FORK}"),
-        rehashed(f"update runs set parent = id where {FORK}"),
+        f"update runs set turn = 1 where {FORK}",
+        f"update runs set parent = id where {FORK}",
         world="fork",
     ),
     Tampering(
-        "the turn of a fork, a larger one, rehashed",
-        rehashed(f"update runs set turn = 3 where {FORK}"),
-        world="fork",
+        "the turn of a fork, a larger one, rehashed", f"update runs set turn = 3 where {FORK}", world="fork"
     ),
     Tampering(
         "the turn of a fork, one that it has not reached, rehashed",
-        rehashed(f"update runs set turn = 9 where {FORK}"),
+        f"update runs set turn = 9 where {FORK}",
         world="fork",
     ),
     Tampering(
         "the turns that `runs.earlier` tells of, rehashed",
         *(
-            rehashed(f"update runs set earlier = json_set(earlier, '$[0].until', {until}) where {FORK}")
+            f"update runs set earlier = json_set(earlier, '$[0].until', {until}) where {FORK}"
             for until in (0, 3)
         ),
         world="changed fork",
@@ -484,7 +457,7 @@ FOUND = (
     ),
     Tampering(
         "a second value for a key in the JSON of a column of `runs`",
-        rehashed("""update runs set config = '{"rounds": 9,' || substr(config, 2)"""),
+        """update runs set config = '{"rounds": 9,' || substr(config, 2)""",
         world="nations",
     ),
     Tampering(
@@ -535,7 +508,7 @@ FOUND = (
     ),
     Tampering(
         "the outcome of a call of a turn in progress changed to `refused`, rehashed",
-        rehashed("update calls set outcome = 'refused' where turn = 1 and agent = 'unit-a'"),
+        "update calls set outcome = 'refused' where turn = 1 and agent = 'unit-a'",
         world="waiting",
     ),
     Tampering(
@@ -554,42 +527,39 @@ NOT_FOUND = (
     Tampering(
         "the columns `model`, `player`, `tokens_in`, `tokens_out`, `usage`, `reasoning`, `error`,"
         " `milliseconds`, `tries`, `arrived` of `calls` and `ended` of `turns`, rehashed",
-        rehashed(
-            f"update calls set model = 'gpt-5', tokens_in = 1, tokens_out = 1, usage = '{{}}', tries = 3,"
-            f" reasoning = 'I like them.', arrived = '2001-01-01T00:00:00+00:00', error = 'it was late',"
-            f" milliseconds = milliseconds + 1, player = '' where {CALL};"
-            " update turns set ended = '2001-01-01' where turn = 1"
-        ),
+        f"update calls set model = 'gpt-5', tokens_in = 1, tokens_out = 1, usage = '{{}}', tries = 3,"
+        f" reasoning = 'I like them.', arrived = '2001-01-01T00:00:00+00:00', error = 'it was late',"
+        f" milliseconds = milliseconds + 1, player = '' where {CALL};"
+        " update turns set ended = '2001-01-01' where turn = 1",
     ),
     Tampering(
-        "a space added to an answer, rehashed",
-        rehashed(f"update calls set answer = answer || ' ' where {CALL}"),
+        "a space added to an answer, rehashed", f"update calls set answer = answer || ' ' where {CALL}"
     ),
     Tampering(
         "the columns `name`, `caps`, `seconds`, `error`, `ended`, `servers` of `runs`",
         "update runs set name = 'other', caps = '{}', seconds = 7, error = 'none', ended = '2001-01-01',"
         " servers = '{}'",
     ),
-    Tampering("the view in the prompt of a call, rehashed", rehashed(prompt_of_another_turn)),
+    Tampering("the view in the prompt of a call, rehashed", prompt_of_another_turn),
     Tampering(
         "a template of the prompts and `prompts_hash` of a run in which no model was asked, rehashed",
-        rehashed(other_template_with_its_hash),
+        other_template_with_its_hash,
         world="nations",
     ),
     Tampering(
         "the column `prompts_hash` of `runs` in a world with an observer, rehashed",
-        rehashed("update runs set prompts_hash = 'beef'"),
+        "update runs set prompts_hash = 'beef'",
         world="trust",
     ),
     Tampering(
         "the column `answer_schema` of `runs`, rehashed, if the system text does not show it",
-        rehashed(other_template("answer_schema")),
+        other_template("answer_schema"),
     ),
     Tampering(
         "the columns `parent` and `turn` of a fork, both emptied, or the parent replaced by a run that is not"
         " in the home; rehashed",
-        rehashed(f"update runs set parent = null, turn = null where {FORK}"),
-        rehashed(f"update runs set parent = 'elsewhere' where {FORK}"),
+        f"update runs set parent = null, turn = null where {FORK}",
+        f"update runs set parent = 'elsewhere' where {FORK}",
         world="fork",
     ),
     Tampering(
@@ -597,18 +567,16 @@ NOT_FOUND = (
         "update runs set question = json_set(question, '$[0].since', '2001-01-01T00:00:00+00:00')",
         world="waiting",
     ),
-    Tampering("a failed call added before the one that counts, rehashed", rehashed(failed_before)),
+    Tampering("a failed call added before the one that counts, rehashed", failed_before),
     Tampering(
         "the outcome of a failed call whose follow-up question was answered: replaced by what reading the"
         " text of the failed call would give, rehashed",
-        rehashed(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
+        f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'",
     ),
     Tampering(
         "the columns `models`, `model_settings`, `prompts`, `lang`, `started`, `hobbes` of `runs`, rehashed",
-        rehashed(
-            "update runs set models = '{}', model_settings = '{}', prompts = 'unguided', lang = 'zh',"
-            " started = '2001-01-01', hobbes = '9.9'"
-        ),
+        "update runs set models = '{}', model_settings = '{}', prompts = 'unguided', lang = 'zh',"
+        " started = '2001-01-01', hobbes = '9.9'",
     ),
     Tampering(
         "the tables `measures` and `agent_turns_…`, with `runs.measures_version`",
@@ -617,7 +585,7 @@ NOT_FOUND = (
     ),
     Tampering(
         "the view of a scripted policy (`calls.prompt`), rehashed",
-        rehashed("update calls set prompt = hex(zeroblob(32)) where turn = 1 and agent = 'miner-01'"),
+        "update calls set prompt = hex(zeroblob(32)) where turn = 1 and agent = 'miner-01'",
     ),
     Tampering(
         "two arms, or a seed, of an experiment exchanged in `cells`",
@@ -673,19 +641,15 @@ RECORDED = {
 }
 
 
-def told(found: Fault) -> str:
-    """Say a fault as `hobbes verify` prints it."""
-    return f"{'run' if found.turn is None else f'turn {found.turn}'}: {found.fault}"
-
-
 def verified(home: Path) -> list[str]:
+    """Return the faults of the last run, as `hobbes verify` prints them."""
     with open_store(home) as store:
         try:
-            return [
-                told(fault) for fault in faults(store, with_turns(store, store.runs.find_unchecked("last")))
-            ] or [NOTHING]
+            found = list(verify(store, with_turns(store, store.runs.find_unchecked("last"))))
         except DamagedError as error:
             return [str(error)]
+    faults = [one for one in found if isinstance(one, Fault)]
+    return [f"{'run' if turn is None else f'turn {turn}'}: {fault}" for turn, fault in faults] or [NOTHING]
 
 
 def diverged(home: Path) -> DivergedError:
@@ -696,11 +660,16 @@ def diverged(home: Path) -> DivergedError:
     return found
 
 
-def tampered(recorded: Path, change: Change, home: Path) -> Path:
+def tampered(recorded: Path, change: Change, home: Path, *, rehash: bool) -> Path:
     home.mkdir()
     shutil.copyfile(recorded / "runs.db", home / "runs.db")
     copy = Copy(home / "runs.db")
-    carry_out(change, copy)
+    if isinstance(change, str):
+        copy(change)
+    else:
+        change(copy)
+    if rehash:
+        copy.rehash()
     copy.close()
     return home
 
@@ -716,7 +685,7 @@ def each_change(tamperings: tuple[Tampering, ...]) -> list[Any]:
 
 @pytest.mark.parametrize(("tampering", "change"), each_change(FOUND))
 def test_verify_finds(tampering: Tampering, change: Change, homes: Mapping[str, Path], home: Path) -> None:
-    found = verified(tampered(homes[tampering.world], change, home))
+    found = verified(tampered(homes[tampering.world], change, home, rehash=tampering.rehash))
     said = ".*".join(map(re.escape, SAYS[tampering.what].split("…")))
     assert re.fullmatch(said, found[0], re.DOTALL), found
 
@@ -725,7 +694,8 @@ def test_verify_finds(tampering: Tampering, change: Change, homes: Mapping[str, 
 def test_verify_cannot_find(
     tampering: Tampering, change: Change, homes: Mapping[str, Path], home: Path
 ) -> None:
-    assert verified(tampered(homes[tampering.world], change, home)) == [NOTHING]
+    copy = tampered(homes[tampering.world], change, home, rehash=tampering.rehash)
+    assert verified(copy) == [NOTHING]
 
 
 @pytest.mark.parametrize(
@@ -734,20 +704,29 @@ def test_verify_cannot_find(
     ids=lambda one: one.what,
 )
 def test_replay_finds_it(one: Tampering, homes: Mapping[str, Path], home: Path) -> None:
-    assert diverged(tampered(homes["mining"], one.changes[0], home)).agent == "miner-03"
+    copy = tampered(homes["mining"], one.changes[0], home, rehash=one.rehash)
+    assert diverged(copy).agent == "miner-03"
+
+
+def forged(question: int, homes: Mapping[str, Path], home: Path) -> Path:
+    """Let miner-01 have answered another question in turn 1."""
+    return tampered(
+        homes["mining"],
+        lambda copy: copied_call(copy, attempt=2, question=question, answer=DECISION),
+        home,
+        rehash=True,
+    )
 
 
 def test_replay_finds_a_follow_up_question_that_nobody_asked(homes: Mapping[str, Path], home: Path) -> None:
-    forged = rehashed(lambda copy: copied_call(copy, attempt=2, question=2, answer=DECISION))
-    found = diverged(tampered(homes["mining"], forged, home))
+    found = diverged(forged(2, homes, home))
     assert (found.turn, found.agent, found.layer) == (1, "miner-01", "answer")
 
 
 def test_replay_finds_a_call_that_answers_no_question(homes: Mapping[str, Path], home: Path) -> None:
-    forged = rehashed(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION))
-    forged_home = tampered(homes["mining"], forged, home)
+    copy = forged(3, homes, home)
     with pytest.raises(DamagedError, match=r"miner-01, attempt 2: the column calls.question is damaged"):
-        diverged(forged_home)
+        diverged(copy)
 
 
 @pytest.mark.parametrize("name", [*RECORDED, "experiment"])
@@ -769,7 +748,8 @@ def test_verify_says_that_a_record_is_malformed(
     def malform(copy: Copy) -> None:
         copy.change(1, lambda record: record.update({part: value}))
 
-    assert re.match("turn 1: .*(damaged|differs)", verified(tampered(homes["mining"], malform, home))[0])
+    found = verified(tampered(homes["mining"], malform, home, rehash=False))
+    assert re.match("turn 1: .*(damaged|does not follow)", found[0])
 
 
 def rehashed_with(store: Store, run: Run, **values: str | int) -> None:
@@ -787,7 +767,7 @@ def test_a_run_of_no_known_world_and_one_of_other_rules_are_said_in_one_line(ope
     with pytest.raises(
         HobbesError, match=rf"{shown}mining rules 7, and this hobbes has mining rules {rules}$"
     ):
-        list(faults(opened, opened.runs.find(run.id)))
+        list(verify(opened, opened.runs.find(run.id)))
     rehashed_with(opened, run, record_version=1, rules_version=rules)
     versions = f"record version 1, and this hobbes has record version {RECORD_VERSION}"
     with pytest.raises(HobbesError, match=f"{shown}{versions}$"):
@@ -801,12 +781,12 @@ def test_a_run_of_no_known_world_and_one_of_other_rules_are_said_in_one_line(ope
 
 
 def test_a_run_that_was_killed_before_its_first_turn_verifies(opened: Store) -> None:
-    assert list(faults(opened, begin(opened, RunOptions("mining")))) == []
+    assert list(verify(opened, begin(opened, RunOptions("mining")))) == []
 
 
 def verifies(store: Store, run: Run) -> Run:
     run = store.runs.find(run.id)
-    assert list(faults(store, run)) == []
+    assert list(verify(store, run)) == []
     return run
 
 

@@ -12,7 +12,7 @@ from hobbes.engine.measures import PlayedTurn
 from hobbes.play import playthrough
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove import verification
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store.history import StoredHistory
 from hobbes.store.home import Store
 from tests.small_runs import go, mining
@@ -35,7 +35,7 @@ def most_states_at_once(opened: Store, rounds: int, monkeypatch: pytest.MonkeyPa
 
     with monkeypatch.context() as patched:
         patched.setattr(verification, "StoredHistory", Watched)
-        assert list(faults(opened, run)) == []
+        assert list(verify(opened, run)) == []
     assert len(read) == rounds
     return max(counts)
 

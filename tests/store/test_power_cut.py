@@ -21,7 +21,7 @@ import pytest
 from hobbes.nodes.journal import Call
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
-from hobbes.prove.verification import faults
+from hobbes.prove.verification import verify
 from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run
 from hobbes.store.run_journal import RunJournal
@@ -112,14 +112,14 @@ def resumed(whole: Reference, home: Path) -> set[Address]:
         (row,) = store.figures.of_all_runs()
         run = store.runs.find(row["id"])
         on_disk = addresses(store, run)
-        assert list(faults(store, run)) == [], "a run that was stopped verifies"
+        assert list(verify(store, run)) == [], "a run that was stopped verifies"
         run = finished(store, run)
         there = addresses(store, run)
         assert run.digest == whole.digest
         assert [turn.turn for turn in store.turns.of(run)] == list(range(whole.turns))
         assert frozenset(there) == whole.asked
         assert len(there) == len(whole.asked), "an answer on disk was asked for again"
-        assert list(faults(store, run)) == []
+        assert list(verify(store, run)) == []
         return set(there) - set(on_disk)
 
 
