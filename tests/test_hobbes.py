@@ -180,7 +180,7 @@ def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: py
     assert len(blocks) == 4
     names: dict[str, Any] = {}
     exec("\n".join(blocks), names)  # noqa: S102  our own page
-    run = opened.runs.find("first")
+    run = opened.runs.find("last")
     assert (run.turns, run.prompts.variant, run.setting.config.immunity) == (10, "unguided", 2)
     assert names["scores"].loc[9].to_dict() == opened.figures.about(run.id)["scores"]
 
