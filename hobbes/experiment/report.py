@@ -128,19 +128,18 @@ def report(store: Store, experiment: str) -> Report:
     except ValueError as error:
         raise DamagedError(f"experiment {experiment!r}: its plan is damaged: {error}") from error
     world, measures, names = world_named(file.world), measures_of(file), file.all_arms
-    planned = [(name, seed) for seed in file.seeds for arm in names for name in file.wordings(arm)]
     left_out: list[str] = []
     played = [cell for cell in cells_of(store, experiment).values() if cell.finished]
     known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, played, left_out, with_turns)}
     values = _values(world, known)
-    cells = tuple(known[key].cell for key in planned if key in known)
+    cells = tuple(known[key].cell for key in file.cells if key in known)
     games = {name: list(_independent(file, name, known)) for name in names}
     rules = rules_of(file, known)
     return Report(
         experiment,
         file.world,
         file.baseline,
-        len(planned),
+        len(file.cells),
         plan,
         rules,
         measures,

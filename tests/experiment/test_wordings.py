@@ -10,7 +10,7 @@ import pytest
 from hobbes.errors import UsageError
 from hobbes.experiment.arm_comparison import Judged, Rules, Sample, Table, judge, weighted_sum
 from hobbes.experiment.experiment_file import parse
-from hobbes.experiment.frozen import freeze
+from hobbes.experiment.games import freeze
 from hobbes.store.experiment_tables import keep_experiment, kept_plan
 from hobbes.store.home import Store, open_store
 from tests.conftest import ROOT, Cli
