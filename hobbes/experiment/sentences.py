@@ -89,8 +89,8 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
         yield from _why_nobody_can_tell(report, judged)
     if isinstance(one, Compared) and is_same(report, one.arm):
         yield "no turn differs"
-    for wordings in judged.wordings:
-        yield f"about {len(wordings.each)} wordings of {' and '.join(wordings.arms)}"
+    for wordings in judged.sample.wordings:
+        yield f"about {len(wordings.crossed)} wordings of {' and '.join(wordings.arms)}"
     if judged.differs and (left := judged.without_failures):
         pairs = f"the {len(judged.failed)} pairs" if len(judged.failed) > 1 else "the pair"
         mean = left.difference.mean

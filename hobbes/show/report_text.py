@@ -52,13 +52,13 @@ def _methods(report: Report) -> Iterator[Section]:
     """Yield what explains and checks the answers."""
     yield from exploratory(report)
     yield _differences(report)
-    if wordings := [
-        (one.arm, one.measure, each.wording, *_numbers(each.mean))
+    if by_wording := [
+        (one.arm, one.measure, wording, *_numbers(mean))
         for one in report.differences
-        for of in one.judged.wordings
-        for each in of.each
+        for wordings in one.judged.sample.wordings
+        for wording, mean in wordings.means().items()
     ]:
-        yield Section("Wordings", (), ("arm", "measure", "wording", *NUMBERS), wordings)
+        yield Section("Wordings", (), ("arm", "measure", "wording", *NUMBERS), by_wording)
     yield _failing(report)
     measures = world_named(report.world).measures
     yield from _over_time(report, "Shares over time", measures.shares)
@@ -248,7 +248,7 @@ def _rules(report: Report) -> Iterator[str]:
         "find in 80% of simulated experiments. If you need more seeds, plan a new experiment: if you add "
         "them after you have seen results, p is wrong more often than it says."
     )
-    if any(one.judged.wordings for one in report.differences):
+    if any(one.judged.sample.wordings for one in report.differences):
         yield (
             "Wordings are a sample of all that might have been used. If an arm has several, the interval "
             "is the widest, and p the largest, of three: over runs, over wordings, and over both (Clark's "
