@@ -500,6 +500,22 @@ def test_recorded_tokens_and_the_price_list_say_what_it_will_cost(
     assert told["usd"] == pytest.approx((64_800 * 0.25 + 43_200 * 0.025 + 10_800 * 2.0) / 1_000_000)
 
 
+def test_dollars_that_are_unknown_say_what_they_need_and_an_answer_counts_its_most(
+    cli: Cli, tmp_path: Path, home: Path
+) -> None:
+    model = 'model = "policy:guided?noise=0.3*2,policy:random*1"'
+    command = ("experiment", str(written(tmp_path, FILE.replace(model, 'model = "mine"'))), "--dry-run")
+    home.mkdir()
+    table = '[mine]\nmodel = "big"\nbase_url = "https://example.com/v1"\n'
+    for known, needed in (("", "price and max_tokens of big"), ("max_tokens = 500\n", "price of big")):
+        (home / "models.toml").write_text(table + known, encoding="utf-8")
+        assert f"unknown: give {needed} in models.toml" in " ".join(cli(*command).stdout.split())
+    priced = f"{table}max_tokens = 500\nprice = {{ input = 0.0, output = 2.0 }}\n"
+    (home / "models.toml").write_text(priced, encoding="utf-8")
+    told = json.loads(cli(*command, "--json").stdout)
+    assert (told["tokens"]["out"], told["usd"]) == (108 * 500, pytest.approx(108 * 500 * 2.0 / 1_000_000))
+
+
 def test_an_experiment_that_costs_an_unknown_sum_needs_a_key_and_asks_first(
     cli: Cli, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
