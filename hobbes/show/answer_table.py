@@ -58,8 +58,8 @@ COLUMNS = ("difference", "around 0", "verdict", "nearest pair")
 
 AXIS_IN_WORDS = (
     "Around 0, the dot is the difference and the bar its 95% interval; a dotted line is the smallest "
-    "difference that matters. Each measure has its own scale. Each p is corrected by Holm's method, no "
-    "interval is. The nearest pair is the one nearest the mean."
+    "difference that matters. Each measure has its own scale. Each p is corrected by Holm's method; "
+    "intervals are not. The nearest pair is the one nearest the mean."
 )
 
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]

@@ -153,8 +153,8 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
         told = (f"{short(point.mean.mean)} (n {point.mean.n})" for point in points)
         rows.append((curve.arm, curve.measure, *told))
     words = (
-        "Means over runs, with their number: of the first turns, at a quarter, a half and three "
-        "quarters, and of the last. A run that has ended is left out from then on."
+        "Each cell is the mean over runs, and n the number of runs: in the first turns, after a quarter, a "
+        "half and three quarters of all turns, and in the last. Runs that have ended are left out."
     )
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
     picture = Picture(f"{title}, with 95% bands", partial(draw_curves, panels))
@@ -236,9 +236,9 @@ def _rules(report: Report) -> Iterator[str]:
         "Each run counts as one value, and is compared with the baseline's run of the same seed. Pairs in "
         "which a measure is undefined are left out. A 95% interval is Student's, with Johnson's correction "
         "for skewness. p is the larger of two. One is that of a permutation test, which flips signs (all "
-        f"flips of up to {MAX_EXACT} pairs, {RANDOM_FLIPS:,} random ones of more). The other is the "
-        "interval's: with a confidence of 1 - p, it would just reach 0. docs/calibration.md says how often "
-        "p and the interval are right."
+        f"flips of up to {MAX_EXACT} pairs, {RANDOM_FLIPS:,} random ones of more). The other comes from the "
+        "interval: with a confidence of 1 - p, the interval would just reach 0. docs/calibration.md says "
+        "how often p and the interval are right."
     )
     yield (
         "Holm's method corrects p for all arms and measures that are compared, and separately for the "
@@ -257,8 +257,8 @@ def _rules(report: Report) -> Iterator[str]:
     if report.rules.margins:
         yield (
             "A difference is called no larger than the margin (the smallest difference that matters) if two "
-            "one-sided tests at 0.05 say so, corrected by Holm's method (TOST). This takes as many pairs as "
-            "finding a difference does, and they must not all be equal."
+            "one-sided tests (TOST) show it, with p below 0.05 after Holm's correction. This takes as many "
+            "pairs as finding a difference does, and they must not all be equal."
         )
 
 
