@@ -88,10 +88,11 @@ def _calls(store: Store, cells: Sequence[Cell]) -> Iterator[Expected]:
         rounds = new.setting.config.rounds - (fork.turn if fork else 0)
         for spec, n in players.items():
             if model := parse_spec(new.world.policies, spec, new.model_settings).settings:
-                if not (tokens := recorded.get(spec)):
+                if spec in recorded:
+                    yield Expected(n * rounds, model, *recorded[spec])
+                else:
                     into, cached = _tokens_of_first_prompt(new)
-                    tokens = into, model.max_tokens, cached
-                yield Expected(n * rounds, model, *tokens)
+                    yield Expected(n * rounds, model, into, model.max_tokens, cached)
 
 
 def _tokens_of_first_prompt(new: Beginning) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from functools import partial
 from hobbes.experiment.arm_comparison import Compared
 from hobbes.experiment.findings import TimeCurve
 from hobbes.experiment.ranking import Place, Rankings
-from hobbes.experiment.report import Report
+from hobbes.experiment.report import Report, measures_of
 from hobbes.experiment.sentences import EXTENDED, interval, short
 from hobbes.experiment.statistics import MAX_EXACT, RANDOM_FLIPS, Mean
 from hobbes.show.answer_table import (
@@ -38,14 +38,14 @@ def report_document(store: Store, report: Report, link: To | None = None) -> Doc
     """
     answer, more_answers = table_of_answers(store, report, link)
     changes, more_changes = what_was_changed(store, report)
-    measured = what_was_measured(store, report, list(charts_of_differences(report, link)), link)
+    measured = what_was_measured(report, list(charts_of_differences(report, link)), link)
     matrices: list[Section] = []
     first = [answer, changes, measured]
     if report.rankings:
-        ranking, *matrices = rankings(report.rankings, world_named(report.world).measures.score)
+        ranking, *matrices = rankings(report.rankings, world_named(report.file.world).measures.score)
         first.insert(1, ranking)
-    methods = [what_was_asked(store, report), *more_answers, *more_changes, *matrices, *_methods(report)]
-    return Document(f"{report.experiment}, an experiment in {report.world}", first, methods)
+    methods = [what_was_asked(report), *more_answers, *more_changes, *matrices, *_methods(report)]
+    return Document(f"{report.file.name}, an experiment in {report.file.world}", first, methods)
 
 
 def _methods(report: Report) -> Iterator[Section]:
@@ -60,7 +60,7 @@ def _methods(report: Report) -> Iterator[Section]:
     ]:
         yield Section("Wordings", (), ("arm", "measure", "wording", *NUMBERS), by_wording)
     yield _failing(report)
-    measures = world_named(report.world).measures
+    measures = world_named(report.file.world).measures
     yield from _over_time(report, "Shares over time", measures.shares)
     yield from _over_time(report, "Inequality over time", measures.inequality)
     if report.findings.ratings:
@@ -74,10 +74,10 @@ def _methods(report: Report) -> Iterator[Section]:
             for measure, mean in arm.measures.items()
         ],
     )
-    if report.origin:
-        bases = [(str(one.number), one.name, str(one.turn)) for one in report.origin.bases]
+    if origin := report.file.origin:
+        bases = [(str(one.number), one.name, str(one.turn)) for one in origin.bases]
         words = ["All arms fork the same recorded runs. The number of a run takes the place of a seed."]
-        words += (f"Left out: {line}." for line in report.origin.left_out)
+        words += (f"Left out: {line}." for line in origin.left_out)
         yield Section("Where it begins", words, ("number", "run", "forked at turn"), bases)
     yield Section("How it was computed", list(_rules(report)))
 
@@ -254,7 +254,7 @@ def _rules(report: Report) -> Iterator[str]:
             "is the widest, and p the largest, of three: over runs, over wordings, and over both (Clark's "
             "min F')."
         )
-    if report.rules.margins:
+    if report.file.smallest:
         yield (
             "A difference is called no larger than the margin (the smallest difference that matters) if two "
             "one-sided tests (TOST) show it, with p below 0.05 after Holm's correction. This takes as many "
@@ -275,7 +275,7 @@ def html(document: Document, left_out: Sequence[str]) -> str:
 def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Picture]:
     """Yield a chart of the differences by each measure that has any; `link` leads its dots to comparisons."""
     runs = runs_compared(report)
-    for measure in report.measures:
+    for measure in measures_of(report.file):
         compared = {one.arm: one for one in report.differences if one.measure == measure and one.pairs}
         if all(one.judged.all_equal for one in compared.values()):
             continue  # the table says it
@@ -287,7 +287,7 @@ def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Pi
             f"{definition_of(report, measure)}"
         )
         axis = f"difference in {_with_unit(report, measure)}"
-        smallest = report.rules.margins.get(measure)
+        smallest = report.file.smallest.get(measure)
 
         def address(arm: str, seed: int, compared: Mapping[str, Compared] = compared) -> str:
             return link(runs(compared[arm].judged, seed)) if link else ""
