@@ -162,14 +162,12 @@ def _fork(store: Store, file: ExperimentFile, name: str, at: tuple[Run, int], ca
 
 
 def _check_nobody_is_asked(file: ExperimentFile, name: str, new: Beginning) -> None:
-    if observer_asked(new.world, new.setting) == PlayerKind.HUMAN:
-        raise ValueError(
-            f"{file.place(name)} set.observer: an experiment cannot ask a person; name another one"
-        )
-    if PlayerKind.HUMAN in new.models.values():
-        raise ValueError(
-            f"{file.place(name)} model: an experiment cannot ask a person; name a model or a policy"
-        )
+    players = {"model": {*new.models.values()}, "set.observer": {observer_asked(new.world, new.setting)}}
+    for key, of_key in players.items():
+        if PlayerKind.HUMAN in of_key:
+            raise ValueError(
+                f"{file.place(name)} {key}: an experiment cannot ask a person; name a model or a policy"
+            )
 
 
 def _options(file: ExperimentFile, name: str) -> RunOptions:

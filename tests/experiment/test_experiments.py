@@ -305,7 +305,7 @@ WRONG = {
         r"\[arms.immune\]: prompts/mining has no variant 'none'",
     ),
     "the name of the null arm": ("[arms.immune]", "[arms.null]", r"\[arms.null\]: this name "),
-    "a name with a dot": ('"small"', '"small.er"', r"name: 'small.er' is not a name"),
+    "a name with a dot": ('"small"', '"small.er"', r"name: write letters, digits, - and _, "),
     "nothing to compare": (
         "[arms.immune]\nset = { immunity = 3 }\n\n[compare]",
         "[compare]\nnull = false",
