@@ -8,10 +8,8 @@ import hashlib
 import json
 import math
 import random
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -133,15 +131,3 @@ def langgraph_decisions_per_second(agents: int, rounds: int, folder: Path) -> fl
             return agents * rounds / (time.perf_counter() - began)
 
     return asyncio.run(playing())
-
-
-def rows_per_second(folder: Path, rows: int) -> float:
-    """Return how many rows SQLite reads in a second, each with a text of a kilobyte."""
-    with closing(sqlite3.connect(folder / "rows.db")) as connection:
-        connection.execute("create table texts (n integer primary key, text text)")
-        connection.executemany("insert into texts values (?, ?)", ((n, "x" * 1000) for n in range(rows)))
-        connection.commit()
-        began = time.perf_counter()
-        for n in range(rows):
-            connection.execute("select text from texts where n = ?", (n,)).fetchone()
-        return rows / (time.perf_counter() - began)

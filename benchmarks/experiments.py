@@ -1,8 +1,6 @@
 """How fast two processes play, how fast an experiment of 1,000 runs is reported, and what a run takes."""
 
-import json
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -14,19 +12,17 @@ from statistics import median
 
 import httpx2
 
-from hobbes.experiment.experiment_file import read_experiment_file
-from hobbes.experiment.games import Ways, play_experiment
-from hobbes.experiment.plan import plan
-from hobbes.play.side_by_side import Progress
+from benchmarks._runs import bytes_of
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.web.server import server
-from hobbes.store.experiment_tables import add_cell, cells_of, keep_experiment
-from hobbes.store.home import Store, open_store
+from hobbes.store.home import open_store
 from hobbes.store.policy_games import play_purely, with_turns
-from hobbes.store.row_hashes import column_hashes
 from hobbes.wire.recorder import run_server
 
 ARMS, SEEDS, AGENTS, TURNS = 50, 20, 10, 200
+
+REPORTED_TURNS = 30
+"""The turns of the runs that are reported: as many as a report has points over time."""
 
 FEW_SEEDS, REPEATS = 10, 3
 """How many seeds of two arms one process and two play, and how often."""
@@ -48,13 +44,13 @@ Row = tuple[str, str, str]
 
 def measure() -> list[Row]:
     """Return the rows of the table."""
-    what = f"{ARMS * SEEDS:,} runs of mining, {AGENTS} agents x {TURNS} turns, in {ARMS} arms"
+    what = f"{ARMS * SEEDS:,} runs of mining, {AGENTS} agents x {REPORTED_TURNS} turns, in {ARMS} arms"
     rows: list[Row] = [(what, "", "")]
     with tempfile.TemporaryDirectory() as folder:
         home, file = Path(folder) / "home", Path(folder) / "many.toml"
-        sizes = _played(home, file)
-        with open_store(home) as store:
-            _copied(store, file)
+        immunity = list(range(1, ARMS + 1))
+        file.write_text(FILE.format(turns=REPORTED_TURNS, agents=AGENTS, seeds=SEEDS, immunity=immunity))
+        _seconds(home, ["experiment", str(file)])
         for words, command in (
             ("to list experiments", ["experiments"]),
             ("to resume it: nothing is missing", ["experiment", str(file), "--jobs", "1"]),
@@ -70,8 +66,7 @@ def measure() -> list[Row]:
                 began = time.perf_counter()
                 client.get(address).raise_for_status()
                 rows.append((f"  seconds for the page {words}", f"{time.perf_counter() - began:.1f}", "<= 5"))
-    rows.append(("  bytes per run", f"{sizes[False]:,.0f}", "<= 3,000"))
-    rows.append(("    with --keep all", f"{sizes[True]:,.0f}", ""))
+        rows.append(("  bytes per run", f"{bytes_of(home) / (ARMS * SEEDS):,.0f}", "<= 3,000"))
     return [*rows, *_without_a_graph(), *_baseline(), *_over_processes()]
 
 
@@ -126,62 +121,6 @@ def _play_few(jobs: int) -> None:
         home, file = Path(folder) / "home", Path(folder) / "many.toml"
         file.write_text(FILE.format(turns=TURNS, agents=AGENTS, seeds=FEW_SEEDS, immunity="[1, 2]"))
         _seconds(home, ["experiment", str(file), "--keep", "all", "--jobs", str(jobs)])
-
-
-def _played(home: Path, file: Path) -> dict[bool, float]:
-    """Play one arm, and return what a run of it takes in the run database, with all its turns and without."""
-    file.write_text(FILE.format(turns=TURNS, agents=AGENTS, seeds=SEEDS, immunity="[1, 2]"))
-    sizes = {}
-    for keep_all, folder in ((True, home.with_name("whole")), (False, home)):
-        with open_store(folder) as store:
-            asked, content = read_experiment_file(file)
-            made, empty = plan(store, file, asked), _used(store)
-            ways = Ways(jobs=None, keep_all=keep_all)
-            play_experiment(store, made, content, Progress(), ways)
-            sizes[keep_all] = (_used(store) - empty) / len(made.cells)
-    return sizes
-
-
-def _used(store: Store) -> int:
-    """Return the bytes of the run database that are in use."""
-    pages, free, size = (
-        store.db.execute(f"pragma {name}").fetchone()[0]
-        for name in ("page_count", "freelist_count", "page_size")
-    )
-    return int((pages - free) * size)
-
-
-def _copied(store: Store, file: Path) -> None:
-    """Copy the runs of the first arm to all others, with other figures, as if they had been played."""
-    arms = [f"immunity={k}" for k in range(1, ARMS + 1)]
-    values = json.dumps(list(range(1, ARMS + 1)))
-    file.write_text(FILE.format(turns=TURNS, agents=AGENTS, seeds=SEEDS, immunity=values))
-    _, content = read_experiment_file(file)
-    keep_experiment(store, "many", "mining", content)
-    cells = [cell for cell in cells_of(store, "many").values() if cell.arm == arms[0]]
-    rng = random.Random(1)  # noqa: S311  no secret
-    for immunity, arm in enumerate(arms[2:], start=3):
-        for cell in cells:
-            row = dict(store.db.table("runs").get(cell.id))
-            config = json.dumps(json.loads(row["config"]) | {"immunity": immunity})
-            new = row | {"id": f"{cell.id}-{immunity}", "name": f"many.{arm}.{cell.seed}", "config": config}
-            store.db.table("runs").insert(new | {"column_hashes": json.dumps(column_hashes(new))})
-            kept = dict(store.db.table("reported").get(cell.id))
-            store.db.table("reported").insert(
-                kept | {"run": new["id"], "measures": _altered(kept["measures"], rng)}
-            )
-            with store.connection:
-                add_cell(store, "many", arm, cell.seed, new["id"])
-
-
-def _altered(measures: str, rng: random.Random) -> str:
-    """Return measures with other figures."""
-    return json.dumps(
-        {
-            name: [None if value is None else value * rng.uniform(0.9, 1.1) for value in values]
-            for name, values in json.loads(measures).items()
-        }
-    )
 
 
 def _seconds(home: Path, command: list[str]) -> float:

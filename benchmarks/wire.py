@@ -1,8 +1,8 @@
 """What a run costs over HTTP: its wall-clock time divided by the ideal, in which only the model takes time.
 
 The stand-in server runs in another process and delays each answer. For comparison, the same prompts are sent
-by the same client in a bare loop, without graph and database, and by openai's client alone. These show what
-the client and the machine cost anyway. A further row is about many games at once.
+by openai's client alone, which shows what it and the machine cost anyway. A further row is about many games
+at once.
 """
 
 import asyncio
@@ -19,9 +19,7 @@ import openai
 
 from benchmarks._runs import serving
 from hobbes.loop import play_out
-from hobbes.nodes.chat import ChatPlayer
-from hobbes.nodes.journal import Address, Prompt
-from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.journal import Prompt
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.side_by_side import Progress, play_runs
@@ -47,7 +45,7 @@ Prompts: TypeAlias = list[dict[str, Prompt]]
 
 
 def measure() -> list[tuple[str, str, str]]:
-    """Return the rows of the table: wall over ideal of a run, of the bare loop, and of openai's client."""
+    """Return the rows of the table: wall over ideal of a run and of openai's client."""
     with served(DELAY) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
         rows = [row for agents in REACH for row in _rows(url, agents)]
     with served(GAME_DELAY) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
@@ -88,21 +86,11 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
             {call.address.agent: call.prompt for call in home.calls.of_turn(run.id, turn)}
             for turn in range(TURNS)
         ]
-        repeats = [
-            (
-                _run(home, agents)[1],
-                timed(lambda: _bare(run, prompts)),
-                timed(lambda: _posted(url, prompts)),
-            )
-            for _ in range(REPEATS)
-        ]
-    cost = min(_processor_ms(run, prompts) for _ in range(REPEATS))
-    whole, bare, posted = (min(seconds) / IDEAL for seconds in zip(*repeats, strict=True))
+        repeats = [(_run(home, agents)[1], timed(lambda: _posted(url, prompts))) for _ in range(REPEATS)]
+    whole, posted = (min(seconds) / IDEAL for seconds in zip(*repeats, strict=True))
     load = f"{agents} agents x {TURNS} turns at {DELAY * 1000:.0f} ms a call"
     return [
         (f"wall over ideal over HTTP, all recorded: {load}", f"{whole:.2f}", f"<= {REACH[agents]:.2f}"),
-        ("  the same player in a bare loop, neither graph nor record", f"{bare:.2f}", ""),
-        ("  processor time a call of that player, ms", f"{cost:.2f}", ""),
         ("  floor: openai's client.post on aiohttp", f"{posted:.2f}", ""),
     ]
 
@@ -134,21 +122,6 @@ def timed(act: Callable[[], Awaitable[None]]) -> float:
         return time.perf_counter() - began
 
     return play_out(acting())
-
-
-async def _bare(run: Run, prompts: Prompts) -> None:
-    """Send the prompts turn by turn through the run's client."""
-    player = ChatPlayer(ModelSettings(model="policy/guided"), "", run.prompts)
-    for turn, asked in enumerate(prompts):
-        await asyncio.gather(*(player.reply(Address(turn, agent), asked[agent]) for agent in asked))
-    await player.close()
-
-
-def _processor_ms(run: Run, prompts: Prompts) -> float:
-    """Return the milliseconds of processor time that a call takes in the bare loop."""
-    began = time.process_time()
-    timed(lambda: _bare(run, prompts))
-    return (time.process_time() - began) * 1000 / sum(map(len, prompts))
 
 
 async def _posted(url: str, prompts: Prompts) -> None:

@@ -17,9 +17,10 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.state import MiningConfig, setup
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import speak
-from hobbes.experiment.arm_comparison import Judged, Rules, Sample, Table, Tested, judge, level
+from hobbes.experiment.arm_comparison import Judged, Rules, Sample, Tested, judge, level
 from hobbes.experiment.experiment_file import Hypothesis
 from hobbes.experiment.power import detectable_effect
+from hobbes.experiment.wordings import Wordings
 from tests.engine.mining.plays import play
 
 GAMES, ROUNDS, AGENTS, NOISE = 40, 12, 4, 0.3
@@ -168,7 +169,7 @@ def wordings_tally(name: str, wordings: int, seeds: int, between: float, experim
         crossed = {str(n): dict(enumerate(map(float, row))) for n, row in enumerate(table)}
         pairs = dict(enumerate(map(float, table.mean(axis=0))))
         alone = Sample("m", pairs, ("a",))
-        with_wordings = replace(alone, tables=(Table(("a",), crossed),))
+        with_wordings = replace(alone, wordings=(Wordings(("a",), crossed),))
         for key, sample in (("covered", with_wordings), ("over_games", alone)):
             (one,) = judge([sample], RULES)
             mean = one.difference.mean

@@ -4,7 +4,7 @@ What is compared is a weighted sum of the arms' values with one seed, which is o
 a trend over a factor, are tested like the difference between an arm and the baseline.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 from statistics import fmean
@@ -21,7 +21,7 @@ from hobbes.experiment.statistics import (
     rounded,
     to_json,
 )
-from hobbes.experiment.wordings import Crossed, Wordings, detectable_over_wordings, over_wordings, wordings_of
+from hobbes.experiment.wordings import Wordings, detectable_over_wordings, of_seeds, over_wordings
 
 Values: TypeAlias = Mapping[tuple[str, int], Mapping[tuple[str, str], float | None]]
 """The measures of each cell, by arm and seed: scope and name to value."""
@@ -46,34 +46,19 @@ def level(tests: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """What is compared, for each wording that some arms share. Their mean is that of the pairs."""
-
-    arms: tuple[str, ...]
-    crossed: Crossed
-
-
-@dataclass(frozen=True, slots=True)
 class Sample:
     """What is compared: a figure of each seed, and the arms from which it comes."""
 
     measure: str
     pairs: BySeed
     arms: tuple[str, ...]
-    tables: tuple[Table, ...] = ()
-    """One for each set of wordings; none if each arm has one wording."""
+    wordings: tuple[Wordings, ...] = ()
+    """One for each set of wordings that arms share; none if each arm has one wording."""
 
     def of_seeds(self, seeds: Container[int]) -> "Sample":
         """Return the part of these seeds."""
-        tables = tuple(
-            Table(one.arms, {wording: _part(of, seeds) for wording, of in one.crossed.items()})
-            for one in self.tables
-        )
-        return replace(self, pairs=_part(self.pairs, seeds), tables=tables)
-
-
-def _part(values: BySeed, seeds: Container[int]) -> dict[int, float]:
-    return {seed: value for seed, value in values.items() if seed in seeds}
+        wordings = tuple(one.of_seeds(seeds) for one in self.wordings)
+        return replace(self, pairs=of_seeds(self.pairs, seeds), wordings=wordings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +68,6 @@ class Judged:
     difference: Difference
     p_holm: float | None
     p_margin_holm: float | None
-    tests: int
-    """How many comparisons were made."""
     level: float
     """Below which a p must be before it is corrected."""
     sample: Sample
@@ -122,16 +105,10 @@ class Judged:
         effect = detectable_effect(of.mean.n, self.level) if of.spread else None
         if effect is None:
             return None
-        over_games = effect * (of.spread or 0.0)
-        if not self.sample.tables:
+        over_games, wordings = effect * (of.spread or 0.0), self.sample.wordings
+        if not wordings:
             return over_games
-        tables = [one.crossed for one in self.sample.tables]
-        return max(over_games, detectable_over_wordings(self.sample.pairs, tables, self.level))
-
-    @property
-    def wordings(self) -> list[Wordings]:
-        """The wordings over which the difference is one, by the arms that share them; none with one each."""
-        return [wordings_of(one.arms, one.crossed) for one in self.sample.tables]
+        return max(over_games, detectable_over_wordings(self.sample.pairs, wordings, self.level))
 
     def nearest(self) -> int | None:
         """Return the seed whose pair is nearest the mean difference, None without pairs."""
@@ -152,7 +129,7 @@ class Judged:
             "margin": of.margin,
             "p_margin": of.p_margin,
             "p_margin_holm": self.p_margin_holm,
-            "wordings": to_json(self.wordings),
+            "wordings": [one.to_json() for one in self.sample.wordings],
             "without_failures": without
             and {**to_json(without.difference.mean), "p": without.difference.p, "p_holm": without.p_holm},
         }
@@ -165,105 +142,96 @@ def judge(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
         tuple(s for s in one.pairs if any((arm, s) in rules.with_failures for arm in one.arms))
         for one in samples
     ]
-    concerned = [place for place, seeds in enumerate(failed) if seeds]
-    if not concerned:
+    if not any(failed):
         return found
-    left = [one.of_seeds({*one.pairs} - {*of_one}) for one, of_one in zip(samples, failed, strict=True)]
-    without = _correct(left, rules)
-    for place in concerned:
-        found[place] = replace(found[place], failed=failed[place], without_failures=without[place])
-    return found
+    left = [one.of_seeds({*one.pairs} - {*seeds}) for one, seeds in zip(samples, failed, strict=True)]
+    return [
+        replace(one, failed=seeds, without_failures=without) if seeds else one
+        for one, seeds, without in zip(found, failed, _correct(left, rules), strict=True)
+    ]
 
 
 def _correct(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
     """Return comparisons with their tests, as they are."""
-    differences = _differences(samples, rules)
-    ps, within = holm([one.p for one in differences]), holm([one.p_margin for one in differences])
-    tests = max(1, sum(one.p is not None for one in differences))
-    return [
-        Judged(difference, p, p_margin, tests, level(tests), one)
-        for one, difference, p, p_margin in zip(samples, differences, ps, within, strict=True)
-    ]
-
-
-def _differences(samples: Sequence[Sample], rules: Rules) -> list[Difference]:
     margins = [rules.margins.get(one.measure) for one in samples]
-    found = differences_of([[*one.pairs.values()] for one in samples], margins)
+    over_games = differences_of([[*one.pairs.values()] for one in samples], margins)
+    differences = [
+        over_wordings(of, one.pairs, one.wordings) for one, of in zip(samples, over_games, strict=True)
+    ]
+    ps, within = holm([one.p for one in differences]), holm([one.p_margin for one in differences])
+    strictest = level(sum(one.p is not None for one in differences))
     return [
-        over_wordings(of, one.pairs, [table.crossed for table in one.tables]) if one.tables else of
-        for one, of in zip(samples, found, strict=True)
+        Judged(difference, p, p_margin, strictest, sample)
+        for difference, p, p_margin, sample in zip(differences, ps, within, samples, strict=True)
     ]
 
 
-def _value(values: Values, arm: str, seed: int, measure: str, scope: str = "run") -> float | None:
-    """Return a measure of a run, None if it is undefined or the run is missing."""
-    return values.get((arm, seed), {}).get((scope, measure))
+RUN: Mapping[str, float] = {"run": 1.0}
+HALVES: Mapping[str, float] = {"second-half": 1.0, "first-half": -1.0}
+"""What of a run is compared, as weights of scopes: all of it, or its second half minus its first."""
 
 
-def weighted_sum(values: Values, file: ExperimentFile, measure: str, of_arms: Mapping[str, float]) -> Sample:
-    """Return the weighted sum of arms with each seed with which all of them have a value."""
-    return _sample(file, measure, of_arms, lambda name, seed: _value(values, name, seed, measure))
-
-
-def halves(values: Values, file: ExperimentFile, measure: str, arm: str) -> Sample:
-    """Return the second half minus the first, for each run that has a value in both."""
-
-    def value(name: str, seed: int) -> float | None:
-        second = _value(values, name, seed, measure, "second-half")
-        first = _value(values, name, seed, measure, "first-half")
-        return None if first is None or second is None else second - first
-
-    return _sample(file, measure, {arm: 1.0}, value)
-
-
-def _sample(
+def weighted_sum(
+    values: Values,
     file: ExperimentFile,
     measure: str,
     of_arms: Mapping[str, float],
-    value: Callable[[str, int], float | None],
+    of_scopes: Mapping[str, float] = RUN,
 ) -> Sample:
-    """Return the weighted sum of arms. The value of an arm is the mean of its wordings, if all have one."""
-    names = {arm: file.wordings(arm) for arm in of_arms}
-    sums, means = dict[int, float](), dict[tuple[str, int], float]()
-    for seed in file.seeds:
-        for arm, of_arm in names.items():
-            known = [one for name in of_arm if (one := value(name, seed)) is not None]
-            if len(known) == len(of_arm):
-                means[arm, seed] = fsum(known) / len(known)
-        there = [means[arm, seed] * weight for arm, weight in of_arms.items() if (arm, seed) in means]
-        if len(there) == len(of_arms):
-            sums[seed] = sum(there)
+    """Return the weighted sum of arms with each seed with which all of them have a value.
+
+    The value of an arm is the mean of its wordings, if all have one.
+    """
+    runs, means = dict[tuple[str, int], float](), dict[tuple[str, int], float]()
+    for arm in of_arms:
+        names = file.wordings(arm)
+        for seed in file.seeds:
+            known = {name: _value(values.get((name, seed), {}), measure, of_scopes) for name in names}
+            there = {(name, seed): value for name, value in known.items() if value is not None}
+            if len(there) == len(names):
+                runs |= there
+                means[arm, seed] = fsum(there.values()) / len(there)
+    sums = {
+        seed: sum(means[arm, seed] * weight for arm, weight in of_arms.items())
+        for seed in file.seeds
+        if all((arm, seed) in means for arm in of_arms)
+    }
 
     def alone(arms: Sequence[str], wording: str, seed: int) -> float:
         """Return the sum with one wording of these arms in place of the mean of their wordings."""
-        own = {arm: value(f"{arm}{WORDING}{wording}", seed) or 0.0 for arm in arms}
+        own = {arm: runs[f"{arm}{WORDING}{wording}", seed] for arm in arms}
         return rounded(sums[seed] + sum(of_arms[arm] * (own[arm] - means[arm, seed]) for arm in arms))
 
-    tables = tuple(
-        Table(
-            tuple(arms),
-            {name: {seed: alone(arms, name, seed) for seed in sums} for name in file.paraphrases_of(arms[0])},
-        )
-        for arms in _sharing(file, of_arms)
+    wordings = tuple(
+        Wordings(arms, {name: {seed: alone(arms, name, seed) for seed in sums} for name in names})
+        for names, arms in _sharing(file, of_arms)
     )
-    pairs = {seed: rounded(value) for seed, value in sums.items()}
-    return Sample(measure, pairs, tuple(of_arms), tables)
+    return Sample(measure, {seed: rounded(value) for seed, value in sums.items()}, tuple(of_arms), wordings)
 
 
-def _sharing(file: ExperimentFile, arms: Iterable[str]) -> list[list[str]]:
-    """Return the arms that have several wordings, those together whose wordings have the same names."""
-    sharing: dict[frozenset[str], list[str]] = {}
+def _value(
+    measures: Mapping[tuple[str, str], float | None], measure: str, of_scopes: Mapping[str, float]
+) -> float | None:
+    """Return the weighted sum of a measure of a run over scopes, None if it is undefined in one of them."""
+    known = [(measures.get((scope, measure)), weight) for scope, weight in of_scopes.items()]
+    terms = [value * weight for value, weight in known if value is not None]
+    return sum(terms) if len(terms) == len(known) else None
+
+
+def _sharing(file: ExperimentFile, arms: Iterable[str]) -> Iterator[tuple[Collection[str], tuple[str, ...]]]:
+    """Yield the names of wordings with the arms that have them, in whatever order."""
+    sharing: dict[frozenset[str], dict[str, Collection[str]]] = {}
     for arm in arms:
         if names := file.paraphrases_of(arm):
-            sharing.setdefault(frozenset(names), []).append(arm)
-    return [*sharing.values()]
+            sharing.setdefault(frozenset(names), {})[arm] = names
+    for of_arms in sharing.values():
+        yield next(iter(of_arms.values())), tuple(of_arms)
 
 
 def of_hypothesis(values: Values, file: ExperimentFile, one: Hypothesis) -> Sample:
     """Return what a hypothesis compares."""
-    if one.test == "halves":
-        return halves(values, file, one.measure, str(one.arm))
-    return weighted_sum(values, file, one.measure, weights(file, one))
+    of_scopes = HALVES if one.test == "halves" else RUN
+    return weighted_sum(values, file, one.measure, weights(file, one), of_scopes)
 
 
 def weights(file: ExperimentFile, one: Hypothesis) -> dict[str, float]:

@@ -13,7 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,18 +48,14 @@ class Batch:
     """Runs that one task plays. It is never written anywhere as a whole, since it has the keys."""
 
     runs: tuple[str, ...]
-    database: bytes
+    database: bytes = field(repr=False)
     """The run database of a home that has these runs and their parents alone."""
-    variables: Mapping[str, str]
+    variables: Mapping[str, str] = field(repr=False)
     """The environment variables that models need."""
     ways: Ways
     """With its share of the caps."""
     tasks: int
     """How many tasks share the limits of models."""
-
-    def __repr__(self) -> str:
-        """Return the batch without its keys."""
-        return f"Batch({', '.join(self.runs)})"
 
 
 class Played(NamedTuple):

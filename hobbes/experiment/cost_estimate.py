@@ -16,7 +16,7 @@ from hobbes.play.render import cacheable
 from hobbes.play.start import Beginning
 from hobbes.store.experiment_tables import tokens_per_call
 from hobbes.store.home import Store
-from hobbes.store.prices import expected_usd
+from hobbes.store.prices import expected_usd, is_priced
 from hobbes.store.recorded_run import observer_asked
 
 
@@ -41,6 +41,8 @@ class Estimate:
     """How many of the tokens in a provider can read from its cache."""
     tokens_out: int | None
     usd: float | None
+    usd_needs: tuple[str, ...] = ()
+    """What a models file has to say before dollars are known, such as `price of NAME`."""
 
     @property
     def may_cost(self) -> bool:
@@ -50,16 +52,19 @@ class Estimate:
 
 def total(expected: Iterable[Expected], runs: int = 0) -> Estimate:
     """Return what all calls will cost."""
-    tokens_in, tokens_cached, out_and_usd = 0, 0, Spent()
+    tokens_in, tokens_cached, spent, needs = 0, 0, Spent(), dict[str, None]()
     for calls, model, into, out, cached in expected:
         tokens_in += round(calls * into)
         tokens_cached += round(calls * cached)
         each_out, details = None if out is None else round(out), CallDetails(tokens_cached=round(cached))
         reply = Reply("", model.model, tokens_in=round(into), tokens_out=each_out, details=details)
         usd = expected_usd(reply, model)
-        out_and_usd.calls += calls
-        out_and_usd.add(None if out is None else round(calls * out), None if usd is None else calls * usd)
-    return Estimate(runs, out_and_usd.calls, tokens_in, tokens_cached, out_and_usd.tokens, out_and_usd.usd)
+        spent.calls += calls
+        spent.add(None if out is None else round(calls * out), None if usd is None else calls * usd)
+        if usd is None:
+            is_known = {"price": is_priced(model), "max_tokens": out is not None}
+            needs[f"{' and '.join(key for key in is_known if not is_known[key])} of {model.model}"] = None
+    return Estimate(runs, spent.calls, tokens_in, tokens_cached, spent.tokens, spent.usd, tuple(needs))
 
 
 def estimate(store: Store, cells: Sequence[Cell]) -> Estimate:
@@ -72,7 +77,7 @@ def _calls(store: Store, cells: Sequence[Cell]) -> Iterator[Expected]:
 
     They have the mean tokens of the recorded calls to the same model in the same world. Without any, the
     tokens in are those of the prompt of the first turn, its system text can be cached, and the tokens out
-    are unknown.
+    are the most that the model may write, unknown without such a bound.
     """
     recorded = tokens_per_call(store, cells[0].new.world.name) if cells else {}
     for cell in cells:
@@ -83,14 +88,17 @@ def _calls(store: Store, cells: Sequence[Cell]) -> Iterator[Expected]:
         rounds = new.setting.config.rounds - (fork.turn if fork else 0)
         for spec, n in players.items():
             if model := parse_spec(new.world.policies, spec, new.model_settings).settings:
-                yield Expected(n * rounds, model, *(recorded.get(spec) or _tokens_of_first_prompt(new)))
+                if spec in recorded:
+                    yield Expected(n * rounds, model, *recorded[spec])
+                else:
+                    into, cached = _tokens_of_first_prompt(new)
+                    yield Expected(n * rounds, model, into, model.max_tokens, cached)
 
 
-def _tokens_of_first_prompt(new: Beginning) -> tuple[int, None, int]:
+def _tokens_of_first_prompt(new: Beginning) -> tuple[int, int]:
     """Return the approximate tokens that the first agent is sent in the first turn.
 
-    Then an unknown number for the answer, and how many of them a provider can read from its cache: the system
-    text is the same in each call.
+    Then how many of them a provider can read from its cache: the system text is the same in each call.
     """
     state = new.world.setup(new.setting.config, new.setting.agents, new.setting.seed)
     view = view_of(new.world, state, {}, new.world.actors(state)[0])
@@ -98,4 +106,4 @@ def _tokens_of_first_prompt(new: Beginning) -> tuple[int, None, int]:
         approximate_tokens(text)
         for text in (system_text(new.prompts, new.setting), turn_text(new.prompts, view))
     )
-    return system + turn, None, cacheable(system)
+    return system + turn, cacheable(system)

@@ -138,6 +138,16 @@ class ExperimentFile(Options):
         """Return the names of an arm with each of its wordings; its own name if it has one wording only."""
         return tuple(f"{arm}{WORDING}{wording}" for wording in self.paraphrases_of(arm)) or (arm,)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names under which the arms are played: each with each of its wordings, the null arm last."""
+        return tuple(name for arm in self.all_arms for name in self.wordings(arm))
+
+    @property
+    def cells(self) -> list[tuple[str, int]]:
+        """The name and the seed of each run, in the order of play: all arms of a seed, then the next."""
+        return [(name, seed) for seed in self.seeds for name in self.names]
+
     def options(self, name: str) -> Options:
         """Return what the runs of an arm or one of its wordings have: its own, or else that of the file."""
         arm, wording = parts_of(name)
@@ -335,15 +345,14 @@ def overview(store: Store) -> list[dict[str, Any]]:
             listed.append({"experiment": name, "damage": str(error)})
             continue
         begun = cells_of(store, name)
-        planned = [(name, s) for arm in file.all_arms for name in file.wordings(arm) for s in file.seeds]
         listed.append(
             {
                 "experiment": name,
                 "world": file.world,
                 "arms": list(file.all_arms),
                 "seeds": len(file.seeds),
-                "runs": len(planned),
-                "played": sum(begun[cell].finished for cell in planned if cell in begun),
+                "runs": len(file.cells),
+                "played": sum(begun[cell].finished for cell in file.cells if cell in begun),
             }
         )
     return listed

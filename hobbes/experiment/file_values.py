@@ -4,23 +4,13 @@ import re
 from collections.abc import Collection
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field
 
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import MAX_NAME, MAX_SEED
 
 MAX_SEEDS = 100_000
 """More seeds than this are a slip of the keyboard."""
-
-
-def _name(given: object) -> object:
-    """Refuse names that could not be a part of a run's name."""
-    pattern = rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{MAX_NAME - 1}}}"
-    if isinstance(given, str) and not re.fullmatch(pattern, given):
-        raise ValueError(
-            f"{given!r} is not a name; use letters, digits, hyphens and underscores, {MAX_NAME} at most"
-        )
-    return given
 
 
 def _seeds(given: object) -> tuple[int, ...]:
@@ -41,12 +31,6 @@ def _seeds(given: object) -> tuple[int, ...]:
     raise ValueError(
         "write the number of seeds, at least 1, the first and the last one such as '101-120', or a list"
     )
-
-
-def _text(given: object) -> object:
-    if given == "":
-        raise ValueError("is empty; give it a value, or leave it out")
-    return given
 
 
 def _turn(given: object) -> object:
@@ -72,6 +56,7 @@ PROBLEMS = {
     "list_type": "write a list of values",
     "dict_type": "write a table here",
     "model_type": "write a table here",
+    "string_too_short": "is empty; give it a value, or leave it out",
     "string_pattern_mismatch": "write letters, digits, - and _, with a letter or a digit first",
 }
 """What pydantic finds wrong in a file, in words."""
@@ -85,8 +70,10 @@ def unknown_key(key: str, model: type[BaseModel], hidden: Collection[str] = ()) 
     return f"unknown key {key!r}{there}"
 
 
-Name = Annotated[str, BeforeValidator(_name)]
-Text = Annotated[str, BeforeValidator(_text)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=MAX_NAME)]
+"""What may be a part of a run's name."""
+
+Text = Annotated[str, Field(min_length=1)]
 Seeds = Annotated[tuple[int, ...], BeforeValidator(_seeds)]
 Several = Annotated[tuple[Text, ...], BeforeValidator(_several)]
 Turn = Annotated[int | str, BeforeValidator(_turn)]

@@ -98,34 +98,30 @@ def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
 
 def ratings(arms: ByArm) -> Iterator[RatingCurve]:
     """Yield the truth by rating for each kind of ratings: the mean over games of the mean of a game."""
-    truths: dict[tuple[str, str, int], list[float]] = defaultdict(list)
-    counts = Counter[tuple[str, str, int]]()
     for arm, games in arms.items():
+        truths, counts = defaultdict[tuple[str, int], list[float]](list), Counter[tuple[str, int]]()
         for kind, rating, count, truth in (one for game in games for one in game.row["ratings"]):
-            truths[arm, kind, rating].append(truth)
-            counts[arm, kind, rating] += count
-    curves: dict[tuple[str, str], list[Truth]] = defaultdict(list)
-    for (arm, kind, rating), mean in sorted(_means(truths).items(), key=lambda one: one[0][1:]):
-        curves[arm, kind].append(Truth(rating, counts[arm, kind, rating], mean))
-    for arm in arms:
-        for (of_arm, kind), points in curves.items():
-            if of_arm == arm:
-                yield RatingCurve(arm, kind, tuple(points))
+            truths[kind, rating].append(truth)
+            counts[kind, rating] += count
+        means = _means({key: truths[key] for key in sorted(truths)})
+        for kind in dict.fromkeys(kind for kind, _ in means):
+            points = (Truth(key[1], counts[key], mean) for key, mean in means.items() if key[0] == kind)
+            yield RatingCurve(arm, kind, tuple(points))
 
 
 def payoffs(arms: ByArm) -> Iterator[Payoff]:
     """Yield the mean score of each player in each arm: the mean over games of the mean of its agents."""
-    scores: dict[tuple[str, str], dict[int, list[int]]] = {}
     names = names_of({spec for games in arms.values() for one in games for spec, *_ in one.seats})
     for arm, games in arms.items():
+        scores = defaultdict[str, dict[int, list[int]]](dict)
         for seed, spec, score in ((one.cell.seed, *seat[:2]) for one in games for seat in one.seats):
-            scores.setdefault((arm, names[spec]), {}).setdefault(seed, []).append(score)
-    of_games = {
-        key: [sum(of_game) / len(of_game) for of_game in games.values()] for key, games in scores.items()
-    }
-    agents = {key: sum(map(len, games.values())) / len(games) for key, games in scores.items()}
-    for (arm, player), mean in _means(of_games).items():
-        yield Payoff(arm, player, agents[arm, player], mean)
+            scores[names[spec]].setdefault(seed, []).append(score)
+        of_games = {
+            player: [sum(one) / len(one) for one in by_seed.values()] for player, by_seed in scores.items()
+        }
+        for player, mean in _means(of_games).items():
+            agents = sum(map(len, scores[player].values())) / len(scores[player])
+            yield Payoff(arm, player, agents, mean)
 
 
 def names_of(specs: set[str]) -> dict[str, str]:

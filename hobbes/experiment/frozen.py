@@ -9,22 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hobbes.experiment.experiment_file import ExperimentFile, parse
-from hobbes.experiment.plan import Plan
-from hobbes.store.experiment_tables import KeptPlan, cells_of, damaged_plan, keep_plan, kept_plan
+from hobbes.store.experiment_tables import KeptPlan, damaged_plan, kept_plan
 from hobbes.store.home import Store
-
-
-def freeze(store: Store, made: Plan, content: Mapping[str, Any]) -> None:
-    """Keep the plan of an experiment, unless a game of it has begun."""
-    if cells_of(store, made.file.name):
-        return
-    of_arms = {cell.arm: cell.new for cell in made.cells}
-    plan = {
-        "file": content,
-        "prompts": {arm: new.prompts.hash for arm, new in of_arms.items()},
-        "models": {arm: sorted({*new.models.values()}) for arm, new in of_arms.items()},
-    }
-    keep_plan(store, made.file.name, plan)
 
 
 @dataclass(frozen=True, slots=True)

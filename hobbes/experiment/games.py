@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hobbes.errors import HaltedRunError
-from hobbes.experiment.frozen import freeze
 from hobbes.experiment.plan import Cell, Plan, missing
 from hobbes.experiment.worker_processes import in_processes
 from hobbes.graphs.database import transaction
@@ -24,7 +23,7 @@ from hobbes.play.fork import write_fork
 from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.side_by_side import Progress, most_at_once, play_runs
 from hobbes.play.start import check_players_can_be_asked, specs_of, write
-from hobbes.store.experiment_tables import add_cell, cells_of, keep_experiment
+from hobbes.store.experiment_tables import add_cell, cells_of, keep_experiment, keep_plan
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import is_pure, play_purely
 from hobbes.store.recorded_run import Run
@@ -97,6 +96,19 @@ def play_experiment(  # noqa: PLR0913, PLR0917  what is played, and how
                     f"{reason} by the experiment; play it again with a higher cap to go on"
                 ) from error
             raise HaltedRunError(f"{error}; then play the experiment again") from error
+
+
+def freeze(store: Store, made: Plan, content: dict[str, Any]) -> None:
+    """Keep the plan of an experiment, unless a game of it has begun."""
+    if cells_of(store, made.file.name):
+        return
+    of_arms = {cell.arm: cell.new for cell in made.cells}
+    plan = {
+        "file": content,
+        "prompts": {arm: new.prompts.hash for arm, new in of_arms.items()},
+        "models": {arm: sorted({*new.models.values()}) for arm, new in of_arms.items()},
+    }
+    keep_plan(store, made.file.name, plan)
 
 
 def spent_so_far(store: Store, made: Plan) -> Spent:

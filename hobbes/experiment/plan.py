@@ -8,7 +8,7 @@ from pathlib import Path
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
-from hobbes.experiment.experiment_file import NULL, WORDING, ExperimentFile, parts_of
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.players import with_rng
@@ -86,35 +86,33 @@ def tainted_cells(store: Store, made: Plan) -> int:
 
 
 def _plan(store: Store, file: ExperimentFile, caps: Caps) -> Plan:
-    if file.origin:
-        cells = _forks(store, file, caps)
-    else:
-        plain = {name: _arm(store, file, name, caps) for name in _names(file)}
-        cells = [
-            Cell(
-                file.name,
-                name,
-                seed,
-                replace(new, setting=replace(new.setting, seed=seed), models=models_at(new.models, place)),
-            )
-            for place, seed in enumerate(file.seeds)
-            for name, new in _with_null(file, plain).items()
-        ]
-    return Plan(file, cells[0].new.world, tuple(cells))
+    cells = tuple(_forks(store, file, caps) if file.origin else _runs(store, file, caps))
+    return Plan(file, cells[0].new.world, cells)
 
 
-def _forks(store: Store, file: ExperimentFile, caps: Caps) -> list[Cell]:
-    """Return the cells whose runs fork others. Raise ValueError if something is wrong with the file."""
-    cells = []
+def _runs(store: Store, file: ExperimentFile, caps: Caps) -> Iterator[Cell]:
+    """Yield the cells whose runs begin at their first turn. Raise ValueError if the file is wrong."""
+    arms = {name: _arm(store, file, name, caps) for name in file.names}
+    _check_arms(file, arms)
+    for place, seed in enumerate(file.seeds):
+        for name, new in arms.items():
+            models = _with_own_draws(name, models_at(new.models, place))
+            setting = replace(new.setting, seed=seed)
+            yield Cell(file.name, name, seed, replace(new, setting=setting, models=models))
+
+
+def _forks(store: Store, file: ExperimentFile, caps: Caps) -> Iterator[Cell]:
+    """Yield the cells whose runs fork others. Raise ValueError if the file is wrong."""
     for place, base in enumerate(file.origin.bases if file.origin else ()):
         parent = with_turns(store, store.runs.find(base.run))
-        forks = {name: _fork(store, file, name, (parent, base.turn), caps) for name in _names(file)}
-        for name, new in _with_null(file, {name: fork.new for name, fork in forks.items()}).items():
-            fork = forks[_played_as(file, name)]
+        forks = {name: _fork(store, file, name, (parent, base.turn), caps) for name in file.names}
+        _check_arms(file, {name: fork.new for name, fork in forks.items()})
+        for name, planned in forks.items():
+            new = planned.new
             models = models_at(new.models, place) if file.options(name).model else new.models
-            of_cell = Fork(parent, base.turn, _with_own_draws(name, fork.asked))
-            cells.append(Cell(file.name, name, base.number, replace(new, models=models), of_cell))
-    return cells
+            fork = Fork(parent, base.turn, _with_own_draws(name, planned.asked))
+            new = replace(new, models=_with_own_draws(name, models))
+            yield Cell(file.name, name, base.number, new, fork)
 
 
 def models_at(models: Mapping[str, str], place: int) -> dict[str, str]:
@@ -128,31 +126,12 @@ def models_at(models: Mapping[str, str], place: int) -> dict[str, str]:
     return dict(zip(models, specs[first:] + specs[:first], strict=True))
 
 
-def _names(file: ExperimentFile) -> list[str]:
-    return [name for arm in file.arms for name in file.wordings(arm)]
-
-
-def _played_as(file: ExperimentFile, name: str) -> str:
-    """Return the name of an arm with a wording; that of the baseline for the null arm."""
-    arm, wording = parts_of(name)
-    base = file.baseline if arm == NULL else arm
-    return f"{base}{WORDING}{wording}" if wording else base
-
-
-def _with_null(file: ExperimentFile, arms: Mapping[str, Beginning]) -> dict[str, Beginning]:
-    """Return what the runs of all arms start with, from that of each arm without the null arm.
-
-    Raise ValueError if something is wrong with an arm.
-    """
+def _check_arms(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
+    """Raise ValueError if something is wrong with what the runs of an arm start with."""
     _check_prompts(file, arms)
     _check_measures(file, list(arms.values()))
     if file.factors and file.factors.design == "one-at-a-time":
         _check_one_at_a_time(file, arms)
-    found = dict[str, Beginning]()
-    for name in (name for arm in file.all_arms for name in file.wordings(arm)):
-        new = arms[_played_as(file, name)]
-        found[name] = replace(new, models=_with_own_draws(name, new.models))
-    return found
 
 
 def _with_own_draws(name: str, models: Mapping[str, str]) -> dict[str, str]:
@@ -183,14 +162,12 @@ def _fork(store: Store, file: ExperimentFile, name: str, at: tuple[Run, int], ca
 
 
 def _check_nobody_is_asked(file: ExperimentFile, name: str, new: Beginning) -> None:
-    if observer_asked(new.world, new.setting) == PlayerKind.HUMAN:
-        raise ValueError(
-            f"{file.place(name)} set.observer: an experiment cannot ask a person; name another one"
-        )
-    if PlayerKind.HUMAN in new.models.values():
-        raise ValueError(
-            f"{file.place(name)} model: an experiment cannot ask a person; name a model or a policy"
-        )
+    players = {"model": {*new.models.values()}, "set.observer": {observer_asked(new.world, new.setting)}}
+    for key, of_key in players.items():
+        if PlayerKind.HUMAN in of_key:
+            raise ValueError(
+                f"{file.place(name)} {key}: an experiment cannot ask a person; name a model or a policy"
+            )
 
 
 def _options(file: ExperimentFile, name: str) -> RunOptions:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 from hobbes.engine.world import AnyWorld
@@ -18,7 +19,7 @@ from hobbes.experiment.arm_comparison import (
     of_hypothesis,
     weighted_sum,
 )
-from hobbes.experiment.experiment_file import NULL, ExperimentFile, From, parts_of, stored_file
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, Hypothesis, parts_of, stored_file
 from hobbes.experiment.failures import Failing, fail_equally, failing
 from hobbes.experiment.findings import Findings, findings
 from hobbes.experiment.frozen import FrozenPlan, frozen_plan
@@ -44,31 +45,29 @@ class Arm:
 class Report:
     """The report of an experiment."""
 
-    experiment: str
-    world: str
-    baseline: str
-    planned: int
-    """The number of cells."""
+    file: ExperimentFile
     plan: FrozenPlan | None
-    rules: Rules
-    measures: tuple[str, ...]
     arms: dict[str, Arm]
     differences: tuple[Compared, ...]
     cells: tuple[BegunCell, ...]
     values: Values
-    shown: dict[str, str]
-    """The name under which the games of each arm are shown: that of its first wording."""
-    about_one: tuple[str, ...]
-    """The arms whose prompts are one wording beside that of the baseline."""
     hypotheses: tuple[Tested, ...]
     failing: tuple[Failing, ...]
     rankings: Rankings
     """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
-    origin: From | None
-    """The recorded runs in which its runs begin, None if they begin at their first turn."""
     left_out: tuple[str, ...]
     """The runs that are not in the report because they are damaged."""
+
+    @property
+    def baseline(self) -> str:
+        """The arm that the others are compared with."""
+        return self.file.baseline
+
+    @property
+    def asked(self) -> ExperimentFile:
+        """The file with what was asked: that of the frozen plan, or today's if none was kept."""
+        return self.plan.file if self.plan else self.file
 
     @property
     def extended(self) -> bool:
@@ -89,9 +88,9 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Return the report as `hobbes report --json` prints it."""
         return {
-            "experiment": self.experiment,
+            "experiment": self.file.name,
             "plan": self.plan and self.plan.to_json(),
-            "from": self.origin and self.origin.to_json(),
+            "from": self.file.origin and self.file.origin.to_json(),
             "arms": to_json(self.arms),
             "differences": [
                 {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
@@ -127,34 +126,24 @@ def report(store: Store, experiment: str) -> Report:
         plan = frozen_plan(store, file)
     except ValueError as error:
         raise DamagedError(f"experiment {experiment!r}: its plan is damaged: {error}") from error
-    world, measures, names = world_named(file.world), measures_of(file), file.all_arms
-    planned = [(name, seed) for seed in file.seeds for arm in names for name in file.wordings(arm)]
+    world = world_named(file.world)
     left_out: list[str] = []
     played = [cell for cell in cells_of(store, experiment).values() if cell.finished]
     known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, played, left_out, with_turns)}
     values = _values(world, known)
-    cells = tuple(known[key].cell for key in planned if key in known)
-    games = {name: list(_independent(file, name, known)) for name in names}
-    rules = rules_of(file, known)
+    cells = tuple(known[key].cell for key in file.cells if key in known)
+    games = {name: list(_independent(file, name, known)) for name in file.all_arms}
     return Report(
-        experiment,
-        file.world,
-        file.baseline,
-        len(planned),
+        file,
         plan,
-        rules,
-        measures,
         _arms(cells, values, file),
-        tuple(_differences(values, file, plan, rules)),
+        tuple(_differences(values, file, plan, rules_of(file, known))),
         cells,
         values,
-        {name: file.wordings(name)[0] for name in names},
-        tuple(_of_one_wording(file)),
         tuple(_hypotheses(values, file, plan, {(one.arm, one.seed) for one in played}, known)),
         tuple(failing(file, known)),
         _rankings(file, games),
         findings(world, games),
-        file.origin,
         tuple(left_out),
     )
 
@@ -192,9 +181,8 @@ def _independent(
 
     They are the first answers, one for each seed, by the wordings in turn.
     """
-    names = file.wordings(arm)
-    for place, seed in enumerate(file.seeds):
-        if one := games.get((names[place % len(names)], seed)):
+    for seed, name in zip(file.seeds, cycle(file.wordings(arm))):
+        if one := games.get((name, seed)):
             yield one
 
 
@@ -249,15 +237,6 @@ def _differences(
             yield Compared(arm, measure, one, exploratory=not _is_planned(file, plan, arm, measure))
 
 
-def _of_one_wording(file: ExperimentFile) -> Iterator[str]:
-    """Yield the arms that have other prompts than the baseline, in one wording."""
-    baseline = file.options(file.baseline)
-    for arm in file.arms:
-        own = file.options(arm)
-        if not file.paraphrases_of(arm) and own.prompts != baseline.prompts:
-            yield arm
-
-
 def _is_planned(file: ExperimentFile, plan: FrozenPlan | None, arm: str, measure: str) -> bool:
     """Return whether the frozen plan compares an arm by a measure, with these seeds and in this way."""
     if plan is None:
@@ -282,20 +261,17 @@ def _hypotheses(
 
     Holm's correction is over each of the two.
     """
+
+    def judged(by: ExperimentFile, asked: Sequence[Hypothesis]) -> Iterator[tuple[Hypothesis, Judged]]:
+        samples = [of_hypothesis(values, by, one) for one in asked]
+        return zip(asked, judge(samples, rules_of(by, known)), strict=True)
+
     planned = plan.file if plan else None
     if planned:
-        rules = rules_of(planned, known)
-        null = [NULL] if any(one.against == NULL for one in planned.hypotheses) else []
-        needed = {
-            (name, seed)
-            for arm in (*planned.arms, *null)
-            for name in planned.wordings(arm)
-            for seed in planned.seeds
-        }
-        complete = needed <= begun
-        asked = planned.hypotheses
-        tested = judge([of_hypothesis(values, planned, one) for one in asked], rules)
-        yield from (Tested(one, of, False, complete) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003
-    asked = [one for one in file.hypotheses if planned is None or one not in planned.hypotheses]
-    tested = judge([of_hypothesis(values, file, one) for one in asked], rules_of(file, known))
-    yield from (Tested(one, of, True, False) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003
+        needs_null = any(one.against == NULL for one in planned.hypotheses)
+        needed = {cell for cell in planned.cells if needs_null or parts_of(cell[0])[0] != NULL}
+        for one, comparison in judged(planned, planned.hypotheses):
+            yield Tested(one, comparison, exploratory=False, complete=needed <= begun)
+    unplanned = [one for one in file.hypotheses if planned is None or one not in planned.hypotheses]
+    for one, comparison in judged(file, unplanned):
+        yield Tested(one, comparison, exploratory=True, complete=False)

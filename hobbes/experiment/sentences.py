@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hobbes.engine.telling import counted, quoted
 from hobbes.experiment.arm_comparison import Compared, Judged, Sample, Tested
-from hobbes.experiment.experiment_file import NULL, parts_of
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of
 from hobbes.experiment.report import Report
 from hobbes.experiment.statistics import Mean, most_unlike
 
@@ -22,9 +22,9 @@ def tainted_of(tainted: int, runs: int) -> str:
 
 def cautions(report: Report) -> Iterator[str]:
     """Yield what has to be known before any figure is read."""
-    if len(report.cells) < report.planned:
+    if len(report.cells) < len(report.file.cells):
         yield (
-            f"Played so far: {len(report.cells)} of {counted(report.planned, 'run')}. "
+            f"Played so far: {len(report.cells)} of {counted(len(report.file.cells), 'run')}. "
             "The figures will still change; do not stop early because of them."
         )
     for name, figures in report.arms.items():
@@ -44,9 +44,18 @@ def cautions(report: Report) -> Iterator[str]:
         )
     yield from (
         f"{quoted(arm)}: what is said holds for one wording of its prompt; “paraphrases” plays several."
-        for arm in report.about_one
+        for arm in _of_one_wording(report.file)
         if not is_same(report, arm)
     )
+
+
+def _of_one_wording(file: ExperimentFile) -> Iterator[str]:
+    """Yield the arms that have other prompts than the baseline, in one wording."""
+    baseline = file.options(file.baseline)
+    for arm in file.arms:
+        own = file.options(arm)
+        if not file.paraphrases_of(arm) and own.prompts != baseline.prompts:
+            yield arm
 
 
 def is_same(report: Report, arm: str) -> bool:
@@ -89,8 +98,8 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
         yield from _why_nobody_can_tell(report, judged)
     if isinstance(one, Compared) and is_same(report, one.arm):
         yield "no turn differs"
-    for wordings in judged.wordings:
-        yield f"about {len(wordings.each)} wordings of {' and '.join(wordings.arms)}"
+    for wordings in judged.sample.wordings:
+        yield f"about {len(wordings.crossed)} wordings of {' and '.join(wordings.arms)}"
     if judged.differs and (left := judged.without_failures):
         pairs = f"the {len(judged.failed)} pairs" if len(judged.failed) > 1 else "the pair"
         mean = left.difference.mean

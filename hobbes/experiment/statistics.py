@@ -91,21 +91,25 @@ def check_installed() -> None:
 
 def means_of(samples: Sequence[Sequence[float]]) -> list[Mean]:
     """Return the mean of each sample with its interval, which misses the true mean with probability ALPHA."""
-    means = [rounded(math.fsum(values) / len(values)) if values else None for values in samples]
-    found = [Mean(len(values), mean, None, None) for values, mean in zip(samples, means, strict=True)]
-    for places, table in _tables(samples, MIN_VALUES):
-        for place, low, high in zip(places, *_interval(table), strict=True):
-            if not math.isnan(low):
-                found[place] = Mean(found[place].n, means[place], rounded(low), rounded(high))
-    return found
+    ends = dict[int, tuple[float | None, float | None]]()
+    for places, table in _tables(dict(enumerate(samples)), MIN_VALUES):
+        ends.update(zip(places, _intervals(table), strict=True))
+    return [
+        Mean(
+            len(values),
+            rounded(math.fsum(values) / len(values)) if values else None,
+            *ends.get(place, (None, None)),
+        )
+        for place, values in enumerate(samples)
+    ]
 
 
-def _tables(samples: Sequence[Sequence[float]], least: int) -> "Iterator[tuple[list[int], Table]]":
+def _tables(samples: Mapping[int, Sequence[float]], least: int) -> "Iterator[tuple[list[int], Table]]":
     """Yield samples that have the same number of values, at least so many, with their places."""
     import numpy as np  # noqa: PLC0415
 
     by_length: dict[int, list[int]] = {}
-    for place, values in enumerate(samples):
+    for place, values in samples.items():
         by_length.setdefault(len(values), []).append(place)
     for length, places in by_length.items():
         if length >= least:
@@ -134,8 +138,8 @@ def _moments(table: "Table") -> _Moments:
     return _Moments(table.shape[1], mean, deviation, SKEWNESS * skewness)
 
 
-def _interval(table: "Table") -> "tuple[list[float], list[float]]":
-    """Return the ends of the interval of each sample, NaN where all values are equal.
+def _intervals(table: "Table") -> list[tuple[float | None, float | None]]:
+    """Return the ends of the interval of each sample, None where all values are equal.
 
     It is Student's interval, made longer on the side of the longer tail by Johnson's correction for skewness
     (Modified t tests and confidence intervals for asymmetrical populations, 1978).
@@ -148,8 +152,10 @@ def _interval(table: "Table") -> "tuple[list[float], list[float]]":
     longer = of.skewness * (reach**2 / 3 + 1 / (6 * of.n))
     low = of.mean - of.deviation * (reach + np.maximum(0, -longer))
     high = of.mean + of.deviation * (reach + np.maximum(0, longer))
-    low[of.deviation == 0] = high[of.deviation == 0] = math.nan
-    return low.tolist(), high.tolist()
+    return [
+        (rounded(one), rounded(other)) if deviation else (None, None)
+        for one, other, deviation in zip(low.tolist(), high.tolist(), of.deviation, strict=True)
+    ]
 
 
 def _differ(table: "Table") -> "np.ndarray[Any, np.dtype[np.bool]]":
@@ -175,27 +181,21 @@ def differences_of(
     """
     import numpy as np  # noqa: PLC0415
 
-    of_samples = list(margins) or [None] * len(samples)
-    ps: list[float | None] = [None] * len(samples)
-    within: list[float | None] = [None] * len(samples)
-    for places, table in _tables(samples, 2):
-        for place, *both in zip(places, p_above(table), p_above(-table), strict=True):
-            ps[place] = min(1.0, 2 * float(min(both)))
-        known = [row for row, place in enumerate(places) if of_samples[place] is not None]
-        if known:
-            margin = np.asarray([[of_samples[places[row]]] for row in known], float)
-            of_known = table[known]
-            p_within = np.maximum(p_above(of_known + margin), p_above(margin - of_known))
-            p_within[~_differ(of_known)] = 1
-            for row, p in zip(known, p_within, strict=True):
-                within[places[row]] = float(p)
+    ps, within = dict[int, float](), dict[int, float]()
+    for places, table in _tables(dict(enumerate(samples)), 2):
+        p = np.minimum(1, 2 * np.minimum(p_above(table), p_above(-table)))
+        ps.update(zip(places, p.tolist(), strict=True))
+    known = {place: margin for place, margin in enumerate(margins) if margin is not None}
+    for places, table in _tables({place: samples[place] for place in known}, 2):
+        margin = np.asarray([[known[place]] for place in places], float)
+        p = np.maximum(p_above(table + margin), p_above(margin - table))
+        within.update(zip(places, np.where(_differ(table), p, 1).tolist(), strict=True))
     found = []
-    for values, mean, p, margin_of, p_margin in zip(
-        samples, means_of(samples), ps, of_samples, within, strict=True
-    ):
+    for place, (values, mean) in enumerate(zip(samples, means_of(samples), strict=True)):
         spread = spread_of(values)
         effect = mean.mean / spread if spread and mean.mean is not None else None
-        found.append(Difference(mean, p, effect, spread, margin_of, p_margin))
+        p_margin = within.get(place)
+        found.append(Difference(mean, ps.get(place), effect, spread, known.get(place), p_margin))
     return found
 
 

@@ -7,37 +7,40 @@ language-as-fixed-effect fallacy, 1973). docs/calibration.md says how often it h
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from hobbes.experiment.power import detectable_by_student
-from hobbes.experiment.statistics import ALPHA, MIN_VALUES, Difference, Mean, means_of, rounded
-
-Crossed: TypeAlias = Mapping[str, Mapping[int, float]]
-"""What is compared, for each wording of some arms: by the name of the wording, then by seed."""
-
-
-@dataclass(frozen=True, slots=True)
-class WordingOf:
-    """One wording, with the comparison as it is with this wording alone."""
-
-    wording: str
-    mean: Mean
+from hobbes.experiment.statistics import ALPHA, MIN_VALUES, Difference, Mean, means_of, rounded, to_json
 
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """The wordings of the arms that share them."""
+    """What is compared, with each wording that some arms share. Their mean is that of the pairs."""
 
     arms: tuple[str, ...]
-    each: tuple[WordingOf, ...]
+    crossed: Mapping[str, Mapping[int, float]]
+    """By the name of the wording, then by seed."""
+
+    def of_seeds(self, seeds: Container[int]) -> "Wordings":
+        """Return the part of these seeds."""
+        return Wordings(self.arms, {name: of_seeds(each, seeds) for name, each in self.crossed.items()})
+
+    def means(self) -> dict[str, Mean]:
+        """Return the comparison as it is with each wording alone."""
+        means = means_of([[*by_seed.values()] for by_seed in self.crossed.values()])
+        return dict(zip(self.crossed, means, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison with each wording alone as plain JSON."""
+        each = [{"wording": name, **to_json(mean)} for name, mean in self.means().items()]
+        return {"arms": list(self.arms), "each": each}
 
 
-def wordings_of(arms: tuple[str, ...], crossed: Crossed) -> Wordings:
-    """Return the wordings of some arms, each with the comparison as it is with it alone."""
-    means = means_of([[*of_seeds.values()] for of_seeds in crossed.values()])
-    return Wordings(arms, tuple(WordingOf(*one) for one in zip(crossed, means, strict=True)))
+def of_seeds(values: Mapping[int, float], seeds: Container[int]) -> dict[int, float]:
+    """Return the values of these seeds."""
+    return {seed: value for seed, value in values.items() if seed in seeds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,11 @@ class _Error:
         return float(special.stdtr(self.freedom, -mean / self.size))
 
 
-def _errors(pairs: Mapping[int, float], tables: Sequence[Crossed]) -> tuple[_Error, _Error]:
+def _errors(pairs: Mapping[int, float], wordings: Sequence[Wordings]) -> tuple[_Error, _Error]:
     """Return the standard errors over wordings, and over wordings and games (Satterthwaite, 1946)."""
     import numpy as np  # noqa: PLC0415  slow to import
 
-    parts = [_part([np.mean([*of_seeds.values()]) for of_seeds in crossed.values()]) for crossed in tables]
+    parts = [_part([np.mean([*each.values()]) for each in one.crossed.values()]) for one in wordings]
     return _together(parts), _together([*parts, _part([*pairs.values()])])
 
 
@@ -86,12 +89,12 @@ def _together(parts: Sequence[tuple[float, int]]) -> _Error:
     return _Error(math.sqrt(variance), variance**2 / squares if squares else parts[0][1])
 
 
-def over_wordings(one: Difference, pairs: Mapping[int, float], tables: Sequence[Crossed]) -> Difference:
+def over_wordings(one: Difference, pairs: Mapping[int, float], wordings: Sequence[Wordings]) -> Difference:
     """Return a difference whose interval and p hold over wordings, too. A p is the largest of the three."""
     mean, margin, p_margin = one.mean.mean, one.margin, one.p_margin
-    if mean is None or one.p is None:
+    if mean is None or one.p is None or not wordings:
         return one
-    errors = _errors(pairs, tables)
+    errors = _errors(pairs, wordings)
     if margin is not None and p_margin is not None:
         p_margin = max(p_margin, *(of.p_above(margin - abs(mean)) for of in errors))
     p = max(one.p, *(min(1.0, 2 * of.p_above(abs(mean))) for of in errors))
@@ -102,6 +105,6 @@ def over_wordings(one: Difference, pairs: Mapping[int, float], tables: Sequence[
     return replace(one, mean=Mean(one.mean.n, mean, low, high), p=p, p_margin=p_margin)
 
 
-def detectable_over_wordings(pairs: Mapping[int, float], tables: Sequence[Crossed], level: float) -> float:
+def detectable_over_wordings(pairs: Mapping[int, float], wordings: Sequence[Wordings], level: float) -> float:
     """Return the smallest difference that the p over wordings finds in 80% of experiments."""
-    return max(detectable_by_student(of.size, of.freedom, level) for of in _errors(pairs, tables))
+    return max(detectable_by_student(of.size, of.freedom, level) for of in _errors(pairs, wordings))

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from hobbes.engine.telling import all_of, counted, quoted
 from hobbes.errors import HobbesError
 from hobbes.experiment.arm_comparison import Compared, Judged, Tested
-from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of, stored_file
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of
 from hobbes.experiment.frozen import FrozenPlan
 from hobbes.experiment.report import Report, measures_of
 from hobbes.experiment.sentences import cautions, compares, interval, is_same, short, verdict_in_words
@@ -58,8 +58,8 @@ COLUMNS = ("difference", "around 0", "verdict", "nearest pair")
 
 AXIS_IN_WORDS = (
     "Around 0, the dot is the difference and the bar its 95% interval; a dotted line is the smallest "
-    "difference that matters. Each measure has its own scale. Each p is corrected by Holm's method, no "
-    "interval is. The nearest pair is the one nearest the mean."
+    "difference that matters. Each measure has its own scale. Each p is corrected by Holm's method; "
+    "intervals are not. The nearest pair is the one nearest the mean."
 )
 
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]
@@ -69,14 +69,9 @@ MAX_DIFFS = 3
 """How many word diffs of prompts are shown."""
 
 
-def _asked_of(store: Store, report: Report) -> ExperimentFile:
-    """Return the file with what was asked: that of the frozen plan, or the stored one if none was kept."""
-    return report.plan.file if report.plan else stored_file(store, report.experiment)
-
-
-def what_was_asked(store: Store, report: Report) -> Section:
+def what_was_asked(report: Report) -> Section:
     """Return what was asked: the hypotheses and the plan."""
-    words = list(_question_in_words(report, _asked_of(store, report)))
+    words = list(_question_in_words(report, report.asked))
     rows = list(_plan(report.plan)) if report.plan else []
     return Section("What was asked", words, ("what was planned", "value") if rows else (), rows)
 
@@ -93,10 +88,10 @@ def _plan(plan: FrozenPlan) -> Iterator[tuple[str, str]]:
         yield f"arm {arm}", f"prompts {prompts}, played by {', '.join(plan.kept.plan['models'][arm])}"
 
 
-def what_was_measured(store: Store, report: Report, charts: Sequence[Picture], link: To | None) -> Section:
+def what_was_measured(report: Report, charts: Sequence[Picture], link: To | None) -> Section:
     """Return what each measure is, with a chart of its differences."""
-    file = _asked_of(store, report)
-    measures = dict.fromkeys([*measures_of(file), *(one.measure for one in file.hypotheses)])
+    asked = report.asked
+    measures = dict.fromkeys([*measures_of(asked), *(one.measure for one in asked.hypotheses)])
     rows = [(one, unit_of(report, one) or "-", definition_of(report, one)) for one in measures]
     words = ["Each dot of a chart leads to its pair of runs."] if link and charts else []
     return Section("What was measured", words, ("measure", "unit", "what it is"), rows, charts)
@@ -104,12 +99,12 @@ def what_was_measured(store: Store, report: Report, charts: Sequence[Picture], l
 
 def unit_of(report: Report, measure: str) -> str:
     """Return the unit of a measure, empty if it has none."""
-    return world_named(report.world).measures.units.get(of_anybody(measure), "")
+    return world_named(report.file.world).measures.units.get(of_anybody(measure), "")
 
 
 def definition_of(report: Report, measure: str) -> str:
     """Return in one line what a measure is."""
-    return meaning_of_measure(world_named(report.world), measure)
+    return meaning_of_measure(world_named(report.file.world), measure)
 
 
 def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
@@ -169,7 +164,7 @@ def _besides_changes(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     known = {report.baseline, NULL, *(one.arm for one in arms)}
     if waiting := [arm for arm in report.arms if arm not in known]:
         yield f"There is no pair of runs of {_some(waiting)} that can be read."
-    if sampled := [arm for arm, shown in report.shown.items() if shown != arm]:
+    if sampled := [arm for arm in report.arms if report.file.paraphrases_of(arm)]:
         yield f"Of the wordings of {_some(sampled)}, the first one is shown here."
     if NULL in report.arms:
         yield f"{quoted(NULL)} is {base}, played a second time with answers of its own: it checks the test."
@@ -186,12 +181,13 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
     runs: dict[str, dict[int, str]] = {}
     for cell in report.cells:
         runs.setdefault(cell.arm, {})[cell.seed] = cell.id
-    of_baseline = runs.get(report.shown[report.baseline], {})
+    of_baseline = runs.get(report.file.wordings(report.baseline)[0], {})
     for arm in report.arms:
-        seed = next((seed for seed in runs.get(report.shown[arm], {}) if seed in of_baseline), None)
+        of_arm = runs.get(report.file.wordings(arm)[0], {})
+        seed = next((seed for seed in of_arm if seed in of_baseline), None)
         if arm not in {report.baseline, NULL} and seed is not None:
             try:
-                a, b = (store.runs.find(of[seed]) for of in (of_baseline, runs[report.shown[arm]]))
+                a, b = (store.runs.find(of[seed]) for of in (of_baseline, of_arm))
             except HobbesError:  # another version of hobbes has recorded it
                 continue
             differing = settings_that_differ(a, b)
@@ -339,10 +335,11 @@ Runs: TypeAlias = Callable[[Judged, int | None], list[BegunCell]]
 def runs_compared(report: Report) -> Runs:
     """Return a function that finds the runs of a comparison; of several wordings, those with the first."""
     played: dict[tuple[str, int | None], BegunCell] = {(one.arm, one.seed): one for one in report.cells}
+    first = {arm: report.file.wordings(arm)[0] for arm in report.arms}
 
     def runs(judged: Judged, seed: int | None) -> list[BegunCell]:
         arms = judged.sample.arms[::-1] if seed is not None and len(judged.sample.arms) <= 2 else ()  # noqa: PLR2004
-        found = [played.get((report.shown.get(arm, arm), seed)) for arm in arms]
+        found = [played.get((first.get(arm, arm), seed)) for arm in arms]
         return [cell for cell in found if cell] if all(found) else []
 
     return runs
@@ -354,7 +351,7 @@ def table_of_answers(store: Store, report: Report, link: To | None = None) -> tu
     Without a plan it has what the experiment shows, which is called exploratory.
     """
     shown = answers(report) if report.plan else explored(report)
-    question = _asked_of(store, report).question
+    question = report.asked.question
     words = [*_in_short(report, shown), *([question] if question else []), *cautions(report)]
     if report.plan and (others := explored(report)):
         words.append(

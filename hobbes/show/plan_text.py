@@ -14,13 +14,15 @@ from hobbes.show.terminal import OUT, plain, print_json, remark, table
 
 def cost_rows(cost: Estimate) -> list[tuple[str, str]]:
     """Return what an experiment will cost, as rows of two cells."""
+    usd = "" if cost.usd is None else f"{cost.usd:,.2f}"
+    needs = f"unknown: give {', '.join(cost.usd_needs)} in models.toml (docs/models.md#prices)"
     out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
     kept = f" ({cost.tokens_cached:,} from a cache)" if cost.tokens_cached else ""
     return [
         ("runs to play", f"{cost.runs:,}"),
         ("calls to models", f"about {cost.calls:,}" if cost.calls else "none"),
         ("tokens", f"about {cost.tokens_in:,} in{kept}, {out} out" if cost.calls else "none"),
-        ("dollars", "unknown" if cost.usd is None else f"{cost.usd:,.2f}"),
+        ("dollars", usd or needs),
     ]
 
 

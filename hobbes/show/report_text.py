@@ -6,7 +6,7 @@ from functools import partial
 from hobbes.experiment.arm_comparison import Compared
 from hobbes.experiment.findings import TimeCurve
 from hobbes.experiment.ranking import Place, Rankings
-from hobbes.experiment.report import Report
+from hobbes.experiment.report import Report, measures_of
 from hobbes.experiment.sentences import EXTENDED, interval, short
 from hobbes.experiment.statistics import MAX_EXACT, RANDOM_FLIPS, Mean
 from hobbes.show.answer_table import (
@@ -38,29 +38,29 @@ def report_document(store: Store, report: Report, link: To | None = None) -> Doc
     """
     answer, more_answers = table_of_answers(store, report, link)
     changes, more_changes = what_was_changed(store, report)
-    measured = what_was_measured(store, report, list(charts_of_differences(report, link)), link)
+    measured = what_was_measured(report, list(charts_of_differences(report, link)), link)
     matrices: list[Section] = []
     first = [answer, changes, measured]
     if report.rankings:
-        ranking, *matrices = rankings(report.rankings, world_named(report.world).measures.score)
+        ranking, *matrices = rankings(report.rankings, world_named(report.file.world).measures.score)
         first.insert(1, ranking)
-    methods = [what_was_asked(store, report), *more_answers, *more_changes, *matrices, *_methods(report)]
-    return Document(f"{report.experiment}, an experiment in {report.world}", first, methods)
+    methods = [what_was_asked(report), *more_answers, *more_changes, *matrices, *_methods(report)]
+    return Document(f"{report.file.name}, an experiment in {report.file.world}", first, methods)
 
 
 def _methods(report: Report) -> Iterator[Section]:
     """Yield what explains and checks the answers."""
     yield from exploratory(report)
     yield _differences(report)
-    if wordings := [
-        (one.arm, one.measure, each.wording, *_numbers(each.mean))
+    if by_wording := [
+        (one.arm, one.measure, wording, *_numbers(mean))
         for one in report.differences
-        for of in one.judged.wordings
-        for each in of.each
+        for wordings in one.judged.sample.wordings
+        for wording, mean in wordings.means().items()
     ]:
-        yield Section("Wordings", (), ("arm", "measure", "wording", *NUMBERS), wordings)
+        yield Section("Wordings", (), ("arm", "measure", "wording", *NUMBERS), by_wording)
     yield _failing(report)
-    measures = world_named(report.world).measures
+    measures = world_named(report.file.world).measures
     yield from _over_time(report, "Shares over time", measures.shares)
     yield from _over_time(report, "Inequality over time", measures.inequality)
     if report.findings.ratings:
@@ -74,10 +74,10 @@ def _methods(report: Report) -> Iterator[Section]:
             for measure, mean in arm.measures.items()
         ],
     )
-    if report.origin:
-        bases = [(str(one.number), one.name, str(one.turn)) for one in report.origin.bases]
+    if origin := report.file.origin:
+        bases = [(str(one.number), one.name, str(one.turn)) for one in origin.bases]
         words = ["All arms fork the same recorded runs. The number of a run takes the place of a seed."]
-        words += (f"Left out: {line}." for line in report.origin.left_out)
+        words += (f"Left out: {line}." for line in origin.left_out)
         yield Section("Where it begins", words, ("number", "run", "forked at turn"), bases)
     yield Section("How it was computed", list(_rules(report)))
 
@@ -153,8 +153,8 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
         told = (f"{short(point.mean.mean)} (n {point.mean.n})" for point in points)
         rows.append((curve.arm, curve.measure, *told))
     words = (
-        "Means over runs, with their number: of the first turns, at a quarter, a half and three "
-        "quarters, and of the last. A run that has ended is left out from then on."
+        "Each cell is the mean over runs, and n the number of runs: in the first turns, after a quarter, a "
+        "half and three quarters of all turns, and in the last. Runs that have ended are left out."
     )
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
     picture = Picture(f"{title}, with 95% bands", partial(draw_curves, panels))
@@ -236,9 +236,9 @@ def _rules(report: Report) -> Iterator[str]:
         "Each run counts as one value, and is compared with the baseline's run of the same seed. Pairs in "
         "which a measure is undefined are left out. A 95% interval is Student's, with Johnson's correction "
         "for skewness. p is the larger of two. One is that of a permutation test, which flips signs (all "
-        f"flips of up to {MAX_EXACT} pairs, {RANDOM_FLIPS:,} random ones of more). The other is the "
-        "interval's: with a confidence of 1 - p, it would just reach 0. docs/calibration.md says how often "
-        "p and the interval are right."
+        f"flips of up to {MAX_EXACT} pairs, {RANDOM_FLIPS:,} random ones of more). The other comes from the "
+        "interval: with a confidence of 1 - p, the interval would just reach 0. docs/calibration.md says "
+        "how often p and the interval are right."
     )
     yield (
         "Holm's method corrects p for all arms and measures that are compared, and separately for the "
@@ -248,17 +248,17 @@ def _rules(report: Report) -> Iterator[str]:
         "find in 80% of simulated experiments. If you need more seeds, plan a new experiment: if you add "
         "them after you have seen results, p is wrong more often than it says."
     )
-    if any(one.judged.wordings for one in report.differences):
+    if any(one.judged.sample.wordings for one in report.differences):
         yield (
             "Wordings are a sample of all that might have been used. If an arm has several, the interval "
             "is the widest, and p the largest, of three: over runs, over wordings, and over both (Clark's "
             "min F')."
         )
-    if report.rules.margins:
+    if report.file.smallest:
         yield (
             "A difference is called no larger than the margin (the smallest difference that matters) if two "
-            "one-sided tests at 0.05 say so, corrected by Holm's method (TOST). This takes as many pairs as "
-            "finding a difference does, and they must not all be equal."
+            "one-sided tests (TOST) show it, with p below 0.05 after Holm's correction. This takes as many "
+            "pairs as finding a difference does, and they must not all be equal."
         )
 
 
@@ -275,7 +275,7 @@ def html(document: Document, left_out: Sequence[str]) -> str:
 def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Picture]:
     """Yield a chart of the differences by each measure that has any; `link` leads its dots to comparisons."""
     runs = runs_compared(report)
-    for measure in report.measures:
+    for measure in measures_of(report.file):
         compared = {one.arm: one for one in report.differences if one.measure == measure and one.pairs}
         if all(one.judged.all_equal for one in compared.values()):
             continue  # the table says it
@@ -287,7 +287,7 @@ def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Pi
             f"{definition_of(report, measure)}"
         )
         axis = f"difference in {_with_unit(report, measure)}"
-        smallest = report.rules.margins.get(measure)
+        smallest = report.file.smallest.get(measure)
 
         def address(arm: str, seed: int, compared: Mapping[str, Compared] = compared) -> str:
             return link(runs(compared[arm].judged, seed)) if link else ""

@@ -94,15 +94,9 @@ def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world
 
 
 def test_a_baseline_cell_is_the_ordinary_run_of_its_settings(small: Store) -> None:
+    values = {"rounds": 4, "rows": 4, "cols": 4}
     alone = played(
-        small,
-        RunOptions(
-            "mining",
-            3,
-            1,
-            "policy:guided?noise=0.3*2,policy:random*1",
-            values={"rounds": 4, "rows": 4, "cols": 4},
-        ),
+        small, RunOptions("mining", 3, 1, "policy:guided?noise=0.3*2,policy:random*1", values=values)
     )
     assert small.runs.find("small.open.1").digest == alone.digest
 
@@ -293,6 +287,16 @@ WRONG = {
         'measures = ["raids"]',
         r"\[compare\] measures: mining has no measure 'raids'; measures: output ",
     ),
+    "a smallest difference of 0": (
+        "seeds = 3",
+        "seeds = 3\nsmallest = { output = 0 }",
+        r"\[smallest\] output: Input should be greater than 0",
+    ),
+    "a smallest difference of an unknown measure": (
+        "seeds = 3",
+        "seeds = 3\nsmallest = { peace = 1 }",
+        r"\[smallest\]: mining has no measure 'peace'",
+    ),
     "an unknown setting": (
         "{ immunity = 3 }",
         "{ immune = 3 }",
@@ -305,7 +309,7 @@ WRONG = {
         r"\[arms.immune\]: prompts/mining has no variant 'none'",
     ),
     "the name of the null arm": ("[arms.immune]", "[arms.null]", r"\[arms.null\]: this name "),
-    "a name with a dot": ('"small"', '"small.er"', r"name: 'small.er' is not a name"),
+    "a name with a dot": ('"small"', '"small.er"', r"name: write letters, digits, - and _, "),
     "nothing to compare": (
         "[arms.immune]\nset = { immunity = 3 }\n\n[compare]",
         "[compare]\nnull = false",
@@ -466,11 +470,9 @@ def test_a_prompt_that_prompts_check_refuses_is_refused(cli: Cli, tmp_path: Path
 # What it will cost.
 
 
-def priced(folder: Path) -> Path:
-    """Write an experiment of 3 agents, 4 rounds and 9 runs that asks a model with a price."""
-    model = 'model = "policy:guided?noise=0.3*2,policy:random*1"'
-    assert model in FILE
-    return written(folder, FILE.replace(model, 'model = "openai:gpt-5-mini"'))
+def priced(folder: Path, model: str = "openai:gpt-5-mini") -> Path:
+    """Write an experiment of 3 agents, 4 rounds and 9 runs that asks a model, by default one with a price."""
+    return written(folder, FILE.replace("policy:guided?noise=0.3*2,policy:random*1", model))
 
 
 def test_a_dry_run_says_what_is_known_about_the_cost_without_a_key(
@@ -480,8 +482,7 @@ def test_a_dry_run_says_what_is_known_about_the_cost_without_a_key(
     told = json.loads(cli("experiment", str(path), "--dry-run", "--json").stdout)
     assert (told["runs"], told["played"], told["calls"]) == (9, 0, 9 * 3 * 4)
     assert told["tokens"]["in"] > 108 * 500
-    assert (told["tokens"]["out"], told["usd"]) == (None, None)
-    assert told["detectable_effect"] is None
+    assert (told["tokens"]["out"], told["usd"], told["detectable_effect"]) == (None, None, None)
     assert not home.exists()
 
 
@@ -498,6 +499,21 @@ def test_recorded_tokens_and_the_price_list_say_what_it_will_cost(
     told = json.loads(cli("experiment", str(priced(tmp_path)), "--dry-run", "--json").stdout)
     assert told["tokens"] == {"in": 108_000, "cached": 43_200, "out": 10_800}
     assert told["usd"] == pytest.approx((64_800 * 0.25 + 43_200 * 0.025 + 10_800 * 2.0) / 1_000_000)
+
+
+def test_dollars_that_are_unknown_say_what_they_need_and_an_answer_counts_its_most(
+    cli: Cli, tmp_path: Path, home: Path
+) -> None:
+    command = ("experiment", str(priced(tmp_path, "mine")), "--dry-run")
+    home.mkdir()
+    table = '[mine]\nmodel = "big"\nbase_url = "https://example.com/v1"\n'
+    for known, needed in (("", "price and max_tokens of big"), ("max_tokens = 500\n", "price of big")):
+        (home / "models.toml").write_text(table + known, encoding="utf-8")
+        assert f"unknown: give {needed} in models.toml" in " ".join(cli(*command).stdout.split())
+    price = "max_tokens = 500\nprice = { input = 0.0, output = 2.0 }\n"
+    (home / "models.toml").write_text(table + price, encoding="utf-8")
+    told = json.loads(cli(*command, "--json").stdout)
+    assert (told["tokens"]["out"], told["usd"]) == (108 * 500, pytest.approx(108 * 500 * 2.0 / 1_000_000))
 
 
 def test_an_experiment_that_costs_an_unknown_sum_needs_a_key_and_asks_first(

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hobbes.errors import HobbesError
 from hobbes.experiment.experiment_file import parse
 from hobbes.experiment.frozen import frozen_plan
 from hobbes.experiment.report import report
@@ -15,6 +14,7 @@ from hobbes.store.experiment_tables import keep_experiment, keep_plan
 from hobbes.store.home import Store
 from tests.conftest import Cli
 from tests.made_up_experiment import made_up
+from tests.small_experiment import written
 
 FILE = """
 name = "small"
@@ -40,12 +40,6 @@ direction = "higher"
 """
 
 
-def written(folder: Path, text: str = FILE) -> str:
-    path = folder / "small.toml"
-    path.write_text(text, encoding="utf-8")
-    return str(path)
-
-
 def told(cli: Cli, *arguments: str) -> Any:
     result = cli(*arguments, "--json")
     assert result.exit_code == 0, result.exception
@@ -66,7 +60,7 @@ def test_a_question_that_was_changed_is_told(opened: Store) -> None:
 def test_the_plan_is_kept_at_the_first_game_and_the_report_says_what_was_changed(
     cli: Cli, tmp_path: Path
 ) -> None:
-    path = written(tmp_path)
+    path = str(written(tmp_path, FILE))
     cli("experiment", path)
     plan = told(cli, "report", "small")["plan"]
     assert (plan["seeds"], plan["changes"]) == ([1, 2, 3], [])
@@ -84,19 +78,6 @@ def test_the_plan_is_kept_at_the_first_game_and_the_report_says_what_was_changed
         page = cli("report", "small", "--format", form).stdout
         for words in (plan["hash"], plan["frozen"], "hypothesis 1 was changed or removed"):
             assert words in page
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("smallest = { efficiency = 0 }", r"\[smallest\] efficiency: Input should be greater than 0"),
-        ("smallest = { peace = 1 }", r"\[smallest\]: mining has no measure 'peace'"),
-    ],
-)
-def test_a_wrong_plan_is_refused_in_one_line(line: str, message: str, cli: Cli, tmp_path: Path) -> None:
-    path = written(tmp_path, FILE.replace("seeds = 3", f"seeds = 3\n{line}"))
-    with pytest.raises(HobbesError, match=message):
-        raise cli("experiment", path, "--dry-run").exception or AssertionError
 
 
 def test_the_announced_difference_is_that_of_each_arm_and_not_of_the_widest_one(opened: Store) -> None:

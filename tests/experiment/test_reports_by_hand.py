@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hobbes.experiment.arm_comparison import Rules, Sample, Table, judge, weights
+from hobbes.experiment.arm_comparison import Rules, Sample, judge, weights
 from hobbes.experiment.experiment_file import parse
 from hobbes.experiment.ranking import Seat, rankings
 from hobbes.experiment.report import report
 from hobbes.experiment.statistics import Mean, means_of, p_studentized
+from hobbes.experiment.wordings import Wordings
 from hobbes.store.home import Store
 from tests.made_up_experiment import made_up, planned
 
@@ -101,8 +102,8 @@ def test_two_wordings_of_three_games() -> None:
     p of t = 4 / 2 is 1 - 2 atan(2) / pi, more than the 2 of 2^3 flips. Student's t of 1 degree is 12.7062.
     """
     crossed = {"one": {1: 1.0, 2: 2.0, 3: 3.0}, "other": {1: 5.0, 2: 6.0, 3: 7.0}}
-    table = Table(("up",), crossed)
-    (found,) = judge([Sample("m", {1: 3.0, 2: 4.0, 3: 5.0}, ("up",), (table,))], Rules({}, frozenset()))
+    wordings = Wordings(("up",), crossed)
+    (found,) = judge([Sample("m", {1: 3.0, 2: 4.0, 3: 5.0}, ("up",), (wordings,))], Rules({}, frozenset()))
     mean = found.difference.mean
     assert (mean.mean, mean.low, mean.high) == close(4, 4 - 2 * 12.7062, 4 + 2 * 12.7062)
     assert (found.difference.p,) == close(1 - 2 * atan(2) / pi)

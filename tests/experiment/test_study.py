@@ -39,7 +39,8 @@ def test_the_page_has_the_answers_of_the_reports(study: Store) -> None:
 
 
 def test_the_games_are_as_they_were_recorded_and_those_of_earlier_rules_are_only_shown(study: Store) -> None:
-    finished = [run for run in map(study.runs.find, _ids(study)) if run.status == "finished"]
+    runs = [study.runs.find(row["id"]) for row in study.runs.rows()]
+    finished = [run for run in runs if run.status == "finished"]
     assert Counter(run.world.name for run in finished) == {"mining": 12, "trust": 12}
     assert sum(1 for run in finished for _ in study.calls.decisions(run.id)) == 312
     for run in finished:
@@ -56,7 +57,3 @@ def test_the_finding_of_others_that_was_played_is_reported_as_its_page_says(tmp_
     with open_store(tmp_path) as opened:
         told = report_document(opened, report(opened, "published-horizon")).markdown()
     assert "no difference in any of 8 pairs; with so few, up to 37% of all pairs could still differ" in told
-
-
-def _ids(study: Store) -> list[str]:
-    return [str(row["id"]) for row in study.runs.rows()]

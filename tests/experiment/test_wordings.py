@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from hobbes.errors import UsageError
-from hobbes.experiment.arm_comparison import Judged, Rules, Sample, Table, judge, weighted_sum
+from hobbes.experiment.arm_comparison import Judged, Rules, Sample, judge, weighted_sum
 from hobbes.experiment.experiment_file import parse
-from hobbes.experiment.frozen import freeze
+from hobbes.experiment.games import freeze
+from hobbes.experiment.wordings import Wordings
 from hobbes.store.experiment_tables import keep_experiment, kept_plan
 from hobbes.store.home import Store, open_store
 from tests.conftest import ROOT, Cli
@@ -101,7 +102,7 @@ def of_wordings(*wordings: list[float]) -> Judged:
     """Return the comparison of an arm with so many wordings; each has a value for each seed."""
     crossed = {str(n): dict(enumerate(values)) for n, values in enumerate(wordings)}
     pairs = {seed: float(np.mean(of)) for seed, of in enumerate(zip(*wordings, strict=True))}
-    sample = Sample("m", pairs, ("a",), (Table(("a",), crossed),))
+    sample = Sample("m", pairs, ("a",), (Wordings(("a",), crossed),))
     return judge([sample], Rules({"m": 2.5}, frozenset()))[0]
 
 
@@ -115,8 +116,8 @@ def test_a_wording_that_changes_nothing_differs_by_nothing_at_all() -> None:
         for name, by in (("plain", 7), (same, 7), (other, 0.3))
         for seed in file.seeds
     }
-    (table,) = weighted_sum(values, file, "m", {"several": 1.0, "plain": -1.0}).tables
-    assert {*table.crossed["polite"].values()} == {0}
+    (wordings,) = weighted_sum(values, file, "m", {"several": 1.0, "plain": -1.0}).wordings
+    assert {*wordings.crossed["polite"].values()} == {0}
 
 
 NOISE = [0.1, -0.2, 0.3, -0.1, 0.2, -0.3, 0.1, -0.1]
@@ -124,11 +125,11 @@ NOISE = [0.1, -0.2, 0.3, -0.1, 0.2, -0.3, 0.1, -0.1]
 
 def test_what_one_wording_of_three_does_is_not_found_of_the_advice() -> None:
     one = of_wordings([3 + x for x in NOISE], NOISE, NOISE)
-    (of,) = one.wordings
+    (of,) = one.sample.wordings
     assert not one.differs
     assert one.difference.mean.low is not None
     assert one.difference.mean.low < 0
-    assert [round(each.mean.mean or 0.0, 6) for each in of.each] == [3, 0, 0]
+    assert [round(mean.mean or 0.0, 6) for mean in of.means().values()] == [3, 0, 0]
     assert one.difference.p_margin is not None
     assert one.difference.p_margin > 0.05
     assert one.detectable is not None

@@ -22,23 +22,21 @@ def experiment_page(store: Store, name: str) -> str:
     began = monotonic()
     file = stored_file(store, name)
     cells = cells_of(store, name)
-    arms = [wording for arm in file.all_arms for wording in file.wordings(arm)]
-    planned = [(arm, seed) for seed in file.seeds for arm in arms]
-    done = sum(cells[key].finished for key in planned if key in cells)
+    done = sum(cells[key].finished for key in file.cells if key in cells)
     result = report(store, name)
     is_played = any(one.status == "unfinished" and store.is_played(one.id) for one in cells.values())
     return fill(
         "experiment.html",
         experiment=name,
         document=report_document(store, result, _runs_of),
-        arms=arms,
+        arms=file.names,
         seeds=file.seeds,
         cells=cells,
         measures=measures_of(file),
         values=result.values,
         short=short,
         done=done,
-        planned=len(planned),
+        planned=len(file.cells),
         played=is_played,
         reload=reload_after(monotonic() - began) if is_played else None,
         command=store.command("report", name),
