@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from hobbes.errors import DamagedError, HobbesError, UsageError
+from hobbes.errors import HobbesError, UsageError
 from hobbes.files import check_path
 from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.store.calls import Calls
+from hobbes.store.checked_connection import CheckedConnection, damaged_database, is_bug
 from hobbes.store.command_line import command
 from hobbes.store.figures import Figures
 from hobbes.store.notes import NAME as NOTES
@@ -37,17 +38,6 @@ if TYPE_CHECKING:
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
 
-BROKEN = {
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_BUSY,
-}
-"""Errors of the database that are not bugs: the user can do something about them."""
-
 PARTS = ("", "-wal", "-journal")
 """How the names of the files of a database end: the database, and what is not in it yet or not any more."""
 
@@ -56,19 +46,6 @@ UNWRITABLE = {
     *(errno.EISDIR, errno.ELOOP),
 }
 """Errors of the file system that are not bugs: the user can do something about them."""
-
-
-DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""The errors that SQLite raises for a file with damaged bytes; it quotes the bytes of a damaged schema."""
-
-
-def may_be_damage(error: Exception) -> bool:
-    """Return whether an error may come from damaged bytes, rather than from a full disk or a busy file.
-
-    A damaged header may make a file read-only for SQLite.
-    """
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code not in BROKEN - {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_READONLY}
 
 
 class Store:
@@ -95,6 +72,12 @@ class Store:
     def close(self) -> None:
         """Close the database."""
         self.connection.close()
+
+    def check_pages(self) -> None:
+        """Raise DamagedError if SQLite finds damage anywhere in the run database. The whole file is read."""
+        ((problem,),) = self.connection.execute("pragma quick_check(1)")
+        if problem != "ok":
+            raise damaged_database(problem)
 
     def command(self, *words: object) -> str:
         """Return a `hobbes` command line for this home folder, quoted for a shell."""
@@ -178,7 +161,7 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
     path = folder / "runs.db"
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
-        connection = connect(path)
+        connection = connect(path, factory=CheckedConnection)
     except NotADirectoryError as error:
         raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
     except (OSError, sqlite3.Error) as error:
@@ -186,15 +169,16 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
     try:
         # SQLite does not wait for another process that switches the same new file to WAL.
         with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
+            exists = check_schema(connection, home)
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
-            if not check_schema(connection, home):
+            if not exists:
                 create(connection)
         connection.execute("pragma foreign_keys = on")
         yield Store(home, folder, connection)
     except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
-            raise  # a bug
+        if is_bug(error):
+            raise
         raise HobbesError(
             f"cannot use {home}/runs.db or checkpoints.db: {error}; the answers are kept; "
             "free disk space if the disk is full, or choose another folder with --home"
@@ -220,17 +204,14 @@ def read_store(home: Path) -> Store:
     if not path.is_file():
         raise no_runs(home)
     # Garbage collection may close it in another thread.
-    connection = connect(path, check_same_thread=False)
+    connection = connect(path, check_same_thread=False, factory=CheckedConnection)
     try:
         connection.execute("pragma query_only = on")
         if not check_schema(connection, home):
             raise no_runs(home)
-    except HobbesError:
+    except (HobbesError, sqlite3.DatabaseError) as error:
         connection.close()
-        raise
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise (DamagedError if may_be_damage(error) else HobbesError)(
-            f"cannot read {path}: {error}"
-        ) from error
+        if isinstance(error, HobbesError):
+            raise
+        raise HobbesError(f"cannot read {path}: {error}") from error
     return Store(home, home, connection)

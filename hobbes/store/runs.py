@@ -206,7 +206,10 @@ class Runs:
         One of an experiment may have kept no turns: `policy_games.with_turns` plays them again. Raise
         MissingError if there is none, UsageError if there are several, DamagedError if it is damaged.
         """
-        row = self._found(reference)
+        return self.of_row(self._found(reference))
+
+    def of_row(self, row: Row) -> Run:
+        """Return the run of a row; raise DamagedError if it is damaged."""
         check_row(row)
         return self._as_run(row)
 
@@ -308,9 +311,10 @@ class Runs:
         return row
 
     def row_unchecked(self, run: str) -> Row:
-        """Return the row of a run as it is."""
-        (row,) = self._where("id = ?", run)
-        return row
+        """Return the row of a run as it is. Raise DamagedError if an index of the table does not have it."""
+        for row in self._where("id = ?", run):
+            return row
+        raise damage_error(run, "", "its row is not in the table runs")
 
     def rows(self) -> list[Row]:
         """Return the rows of all runs as they are, the newest first."""

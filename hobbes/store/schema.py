@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import HobbesError
+from hobbes.store.checked_connection import damaged_database, is_bug
 from hobbes.store.command_line import command
 from hobbes.store.record_views import RECORD, VIEWS
 
@@ -198,11 +199,20 @@ def _create_tables_of_probes(db: "Database") -> None:
 
 
 def check_schema(connection: sqlite3.Connection, home: Path) -> bool:
-    """Return whether the tables are there. Raise HobbesError, in one line, if they are of another schema."""
-    ((schema,),) = connection.execute("pragma user_version")
+    """Return whether the tables are there.
+
+    Raise HobbesError if they are of another schema, DamagedError if they cannot be read.
+    """
+    try:
+        ((schema,),) = connection.execute("pragma user_version")
+        tables = connection.execute("select 1 from sqlite_master where type = 'table'").fetchone()
+    except sqlite3.DatabaseError as error:
+        if is_bug(error):  # in these statements there is none
+            raise damaged_database(error) from error
+        raise
     if schema == SCHEMA_VERSION:
         return True
-    if not connection.execute("select 1 from sqlite_master where type = 'table'").fetchone():
+    if not tables:
         return False
     migrate = command(home, "migrate")
     raise HobbesError(
