@@ -47,10 +47,8 @@ def is_bug(error: Exception) -> bool:
 
 def damaged_database(problem: object) -> DamagedError:
     """Return the error for a run database with damaged bytes, in one line: SQLite quotes damaged SQL."""
-    in_one_line = " ".join(str(problem).split())
-    return DamagedError(
-        f"runs.db is damaged: {in_one_line}; put back an earlier copy of it, or choose another folder with --home"
-    )
+    told = f"runs.db is damaged: {' '.join(str(problem).split())}"
+    return DamagedError(f"{told}; put back an earlier copy of it, or choose another folder with --home")
 
 
 def _checked(method: Callable[Concatenate["_Cursor", _P], _T]) -> Callable[Concatenate["_Cursor", _P], _T]:

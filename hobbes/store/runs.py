@@ -14,7 +14,7 @@ from pydantic import Field, Json
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from hobbes.engine.digest import first_digest
-from hobbes.engine.names import did_you_mean
+from hobbes.engine.names import did_you_mean, is_readable
 from hobbes.engine.record import canonical, compact, excerpt, sha256
 from hobbes.engine.turn import RECORD_VERSION
 from hobbes.engine.world import MAX_NAME, AnyWorld, Setting, make_setting
@@ -164,7 +164,7 @@ class Runs:
             update_run(self._connection, run.id, {**changed, "column_hashes": compact(column_hashes(row))})
 
     def check_name(self, name: str | None) -> None:
-        """Raise UsageError for a name that is too long, or by which the run could not be found."""
+        """Raise UsageError for a name that people cannot read, or by which the run could not be found."""
         if name is None:
             return
         if not name:
@@ -173,6 +173,8 @@ class Runs:
             raise UsageError(
                 f"the name {excerpt(name, 80)!r} is too long; a name has at most {MAX_NAME} characters"
             )
+        if not is_readable(name):
+            raise UsageError(f"the name {name!r} has a line break or a hidden character; choose another name")
         if "/" in name:
             raise UsageError(f"the name {name!r} has a slash, which the address of its page cannot have")
         if name in RESERVED:
