@@ -46,8 +46,8 @@ REPORTED = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """The figures of a run that its report reads."""
+class ReportedRun:
+    """A run of an experiment, with what the report reads of it."""
 
     cell: BegunCell
     row: Mapping[str, Any]
@@ -171,14 +171,14 @@ def _stored_row_of(store: Store, run: Run) -> Row:
 
 def figures_of(
     store: Store, cells: Iterable[BegunCell], left_out: list[str], with_turns: Callable[[Store, Run], Run]
-) -> Iterator[Figures]:
-    """Yield the figures of these cells; what is damaged is added to `left_out`.
+) -> Iterator[ReportedRun]:
+    """Yield the runs of these cells; what is damaged is added to `left_out`.
 
-    Those that were lost are worked out from the turns, which `with_turns` gives to a run that kept none.
+    Figures that were lost are worked out from the turns, which `with_turns` gives to a run that kept none.
     """
     for cell in cells:
         try:
-            yield Figures(cell, _row(store, cell.id, with_turns))
+            yield ReportedRun(cell, _row(store, cell.id, with_turns))
         except DamagedError as error:
             left_out.append(str(error))
 
