@@ -8,7 +8,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,7 +43,7 @@ PARTS = ("", "-wal", "-journal")
 
 UNWRITABLE = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
-    *(errno.EISDIR, errno.ELOOP),
+    *(errno.EEXIST, errno.EISDIR, errno.ELOOP),
 }
 """Errors of the file system that are not bugs: the user can do something about them."""
 
@@ -132,9 +132,10 @@ def open_store(home: Path, *, writes: bool = True) -> Iterator[Store]:
     """Open the run database of a home folder; create it if it is new.
 
     Without `writes`, runs are only read. Then a home that is missing or read-only is fine, and stays as it
-    is: what it holds is read from a copy. Raise UsageError if it is a file.
+    is: what it holds is read from a copy. Raise UsageError if it is no folder, HobbesError if it cannot be
+    used.
     """
-    if home.exists() and not home.is_dir():
+    if any(path.exists() and not path.is_dir() for path in (check_path(home, "home"), *home.parents)):
         raise UsageError(f"{home} is not a folder; choose another folder with --home")
     with nullcontext(home) if writes or is_writable(home) else _copy_of(home) as folder:
         yield from _open(home, folder)
@@ -158,24 +159,18 @@ def _copy_of(home: Path) -> Iterator[Path]:
 
 def _open(home: Path, folder: Path) -> Iterator[Store]:
     """Yield the store of a home folder, whose files are in `folder`."""
-    path = folder / "runs.db"
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
-        connection = connect(path, factory=CheckedConnection)
-    except NotADirectoryError as error:
-        raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
-    except (OSError, sqlite3.Error) as error:
-        raise _cannot_store(home, error) from error
-    try:
-        # SQLite does not wait for another process that switches the same new file to WAL.
-        with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
-            exists = check_schema(connection, home)
-            connection.execute("pragma journal_mode = wal")
-            connection.execute("pragma synchronous = normal")
-            if not exists:
-                create(connection)
-        connection.execute("pragma foreign_keys = on")
-        yield Store(home, folder, connection)
+        with closing(connect(folder / "runs.db", factory=CheckedConnection)) as connection:
+            # SQLite does not wait for another process that switches the same new file to WAL.
+            with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
+                exists = check_schema(connection, home)
+                connection.execute("pragma journal_mode = wal")
+                connection.execute("pragma synchronous = normal")
+                if not exists:
+                    create(connection)
+            connection.execute("pragma foreign_keys = on")
+            yield Store(home, folder, connection)
     except sqlite3.DatabaseError as error:
         if is_bug(error):
             raise
@@ -186,13 +181,9 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
     except OSError as error:
         if error.errno not in UNWRITABLE or error.filename is None:
             raise  # a bug, or an error of the output
-        raise _cannot_store(home, error) from error
-    finally:
-        connection.close()
-
-
-def _cannot_store(home: Path, error: Exception) -> HobbesError:
-    return HobbesError(f"cannot store runs in {home}: {error}; choose another folder with --home")
+        raise HobbesError(
+            f"cannot store runs in {home}: {error}; choose another folder with --home"
+        ) from error
 
 
 def read_store(home: Path) -> Store:
