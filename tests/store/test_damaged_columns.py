@@ -31,7 +31,6 @@ from tests.damage import (
     Damage,
     columns_of,
     spoil,
-    whole_home,
 )
 from tests.pages import LOCAL
 from tests.soak import examples
@@ -91,16 +90,6 @@ VALUES = st.one_of(
     ).map(json.dumps),
 )
 """What anybody may write into a column."""
-
-
-@pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a row in every table."""
-    home = tmp_path_factory.mktemp("columns") / "home"
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("OPENAI_API_KEY", "none")
-        whole_home(home)
-    return home
 
 
 @contextmanager
