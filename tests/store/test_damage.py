@@ -75,17 +75,35 @@ def test_a_damaged_row_is_one_error(
     assert "`hobbes verify" in f"{result.stderr} {result.exception}"
 
 
-@pytest.mark.parametrize("column", [*RUN_COLUMNS[1:], "caps", "question", "scores"])
-def test_a_change_of_a_run_names_its_column(whole: Path, home: Path, cli: Cli, column: str) -> None:
-    spoil(whole, home, f"update runs set {column} = '7' where name = 'whole'")
-    listed = cli("runs", "--json")
-    assert listed.exit_code == 0
-    damage = {run["name"]: run["damage"] for run in json.loads(listed.stdout)}
-    assert damage.pop(STOPPED) is None
-    if column == "question":
-        return  # a list does not read it
+NEVER_NULL = (
+    "column_hashes",
+    "config",
+    "agents",
+    "seed",
+    "world",
+    "turns",
+    "digest",
+    "status",
+    "started",
+    "caps",
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *((column, "7") for column in (*RUN_COLUMNS[1:], "caps", "scores")),
+        *((column, None) for column in NEVER_NULL),
+    ],
+)
+def test_a_change_of_a_run_names_its_column_and_hides_no_other_run(
+    whole: Path, home: Path, cli: Cli, column: str, value: str | None
+) -> None:
+    spoil(whole, home, f"update runs set {column} = ? where name = 'whole'", value)
+    damage = {run["name"]: run["damage"] for run in json.loads(cli("runs", "--json").stdout)}
     assert f"the column runs.{column} is damaged" in damage.pop(WHOLE)
     assert not any(damage.values())
+    assert cli("verify", WHOLE).exit_code == 1
     assert cli("trace", STOPPED).exit_code == 0
 
 

@@ -203,19 +203,6 @@ def test_damage_anywhere_in_the_run_database_is_told_in_one_line(whole: Path) ->
             read_by(rng.choice([*COMMANDS, *PAGES]), home)
 
 
-RUNS = ("column_hashes", "config", "agents", "seed", "world", "turns", "digest", "status", "started", "caps")
-
-
-@pytest.mark.parametrize("column", RUNS)
-def test_a_run_without_a_value_is_told_and_hides_no_other(whole: Path, column: str) -> None:
-    with copied(whole) as home:
-        assert spoil(home, Damage("runs.db", "runs", column, 0, None))
-        listed = {one["name"]: one["status"] for one in json.loads(cli(home, "runs", "--json").stdout)}
-        assert (listed[WHOLE], listed[OTHER]) == ("damaged", "finished")
-        assert f"the column runs.{column} is damaged" in str(cli(home, "verify", WHOLE).exception)
-        assert cli(home, "verify", OTHER).exit_code == 0
-
-
 @pytest.mark.parametrize("value", [None, NESTED], ids=["null", "nested"])
 @pytest.mark.parametrize("column", ["measures", "winners", "ratings"])
 def test_a_report_leaves_out_a_damaged_row_and_has_all_others(
