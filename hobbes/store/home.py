@@ -26,7 +26,7 @@ from hobbes.store.figures import Figures
 from hobbes.store.notes import NAME as NOTES
 from hobbes.store.notes import Notes
 from hobbes.store.runs import Runs, no_runs
-from hobbes.store.schema import check_schema, create, for_writing
+from hobbes.store.schema import check_schema, create
 from hobbes.store.turns import Turns
 
 CHECKPOINTS = "checkpoints.db"
@@ -66,8 +66,10 @@ class Store:
 
     @cached_property
     def db(self) -> "Database":
-        """The same connection for those who write."""
-        return for_writing(self.connection)
+        """The same connection as sqlite-utils sees it."""
+        from sqlite_utils import Database  # noqa: PLC0415  slow to import, and few need it
+
+        return Database(self.connection)
 
     def close(self) -> None:
         """Close the database."""
@@ -102,15 +104,12 @@ class Store:
 
         Raise HobbesError if another one holds it; `words` say what that does.
         """
-        lock = self._lock(name)
         try:
-            lock.acquire(timeout=LOCK_SECONDS)
+            held = self._lock(name).acquire(timeout=LOCK_SECONDS)
         except Timeout as error:
             raise HobbesError(f"{words} by another process; wait for it to end") from error
-        try:
+        with held:
             yield
-        finally:
-            lock.release()
 
     def _lock(self, name: str) -> BaseFileLock:
         return FileLock(self.home / "locks" / f"{name}.lock", mode=0o644)

@@ -6,16 +6,12 @@ The tables of a turn's record are views of the column `turns.record`, which `rec
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import HobbesError
 from hobbes.store.checked_connection import damaged_database, is_bug
 from hobbes.store.command_line import command
 from hobbes.store.record_views import RECORD, VIEWS
-
-if TYPE_CHECKING:
-    from sqlite_utils import Database
 
 COUNTS = {
     "rejected": f"coalesce(sum(json_array_length({RECORD}, '$.drops')), 0)",
@@ -126,13 +122,6 @@ def insertion(command: str, table: str, columns: Sequence[str]) -> str:
     return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
 
 
-def for_writing(connection: sqlite3.Connection) -> "Database":
-    """Return a database as sqlite-utils sees it. Only who writes it waits for that library."""
-    from sqlite_utils import Database  # noqa: PLC0415  slow to import
-
-    return Database(connection)
-
-
 def create(connection: sqlite3.Connection) -> None:
     """Create the tables and views of a new run database, all or nothing."""
     views = ";".join(view.sql for view in VIEWS)
@@ -190,13 +179,14 @@ def ensure_agent_turns(connection: sqlite3.Connection, world: AnyWorld) -> None:
 
     Those rows were made by other formulas; `hobbes measure` makes them anew.
     """
-    if world.measures.agent_turns is not None and not has_agent_turns(connection, world):
-        for_writing(connection).table(agent_turns_table(world)).create(
-            agent_turns_columns(world),
-            pk=("run", "turn", "agent"),
-            strict=True,
-            foreign_keys=[("run", "runs", "id")],
-            replace=True,
+    declared = world.measures.agent_turns
+    if declared is not None and not has_agent_turns(connection, world):
+        name = agent_turns_table(world)
+        columns = ", ".join(f'"{column}" {kind.upper()}' for column, kind in declared.columns.items())
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+        connection.execute(
+            f"CREATE TABLE {name} (run TEXT REFERENCES runs (id), turn INTEGER, agent TEXT, {columns},"
+            " PRIMARY KEY (run, turn, agent)) STRICT"
         )
 
 
