@@ -196,11 +196,14 @@ class Runs:
         self._connection.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
         return name
 
-    def text(self, name: str) -> str | None:
-        """Return the text with a hash; None if it is missing, or is not the one with this hash."""
-        stored = self._connection.execute("select text from texts where hash = ?", [name]).fetchone()
+    def text_of(self, table: Table, row: Mapping[str, Any], column: str) -> str:
+        """Return the text whose hash a column of a row has. Raise DamagedError if there is no such text."""
+        stored = self._connection.execute("select text from texts where hash = ?", [row[column]]).fetchone()
         text = stored[0] if stored else None
-        return text if isinstance(text, str) and sha256(text) == name else None
+        if not isinstance(text, str) or sha256(text) != row[column]:
+            problem = f"the text of the column {table.name}.{column} is missing or was changed"
+            raise table.damage(row, f"{problem} in the table texts")
+        return text
 
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
@@ -296,12 +299,8 @@ class Runs:
         return make_setting(world, RUNS.value(row, "agents"), row["seed"], config)
 
     def _prompts(self, world: AnyWorld, row: Row, way: Mapping[str, Any], setting: Setting[Any]) -> PromptSet:
-        templates = [self.text(way[column]) for column in TEMPLATES]
-        for column, text in zip(TEMPLATES, templates, strict=True):
-            if text is None:
-                problem = f"the text of the column runs.{column} in the table texts is missing or was changed"
-                raise damage_error(row["id"], "", problem)
-        system, turn, schema = (text or "" for text in templates)
+        texts = {**way, "id": row["id"]}
+        system, turn, schema = (self.text_of(RUNS, texts, column) for column in TEMPLATES)
         observer, content = way["observer_text"] or "", way["prompts_hash"] or ""
         prompts = PromptSet(world.name, way["prompts"], way["lang"], system, turn, schema, observer, content)
         return bound(world, prompts, setting)
