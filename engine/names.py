@@ -1,10 +1,20 @@
-"""What is said of a name that nothing has."""
+"""Which names can be given, and what is said of a name that nothing has."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from hobbes.engine.said import UNSAFE
+
 MOST, LIKE = 3, 0.7
 """How many names are suggested at most, and how alike two names are at least, from 0 to 1."""
+
+_NOT_IN_A_NAME = re.compile(f"[\\t\\n{UNSAFE}]")
+
+
+def is_readable(name: str) -> bool:
+    """Return whether a name is one line without control characters or others that nobody sees."""
+    return _NOT_IN_A_NAME.search(name) is None
 
 
 def alike(name: str, known: Iterable[str]) -> list[str]:

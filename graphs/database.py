@@ -10,14 +10,18 @@ BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
 
 
-def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
+def connect(
+    path: Path, *, check_same_thread: bool = True, factory: type[sqlite3.Connection] = sqlite3.Connection
+) -> sqlite3.Connection:
     """Return a connection to a database; the file is created if there is none.
 
     It may write, also for those who only read: a process that was killed while it wrote leaves a journal,
     which SQLite cannot roll back otherwise. It reads damaged bytes, too: what is made of them is no value
     that was written.
     """
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=check_same_thread)
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, check_same_thread=check_same_thread, factory=factory
+    )
     connection.text_factory = lambda stored: stored.decode(errors="replace")
     return connection
 

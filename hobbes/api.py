@@ -24,7 +24,7 @@ from hobbes.nodes.journal import Prompt
 from hobbes.show.trace import agent_card, full_turn
 from hobbes.store.command_line import usual_home
 from hobbes.store.history import state_before, stored_turn
-from hobbes.store.home import open_store, read_store
+from hobbes.store.home import Store, open_store, read_store
 from hobbes.store.recorded_run import Run as StoredRun
 from hobbes.store.run_tables import table_of
 from hobbes.store.turns import LoggedTurn
@@ -208,8 +208,15 @@ class Home:
     def __init__(self, path: Path) -> None:
         self.path = path
         """The folder."""
-        self._store = read_store(path)
-        self._closing = weakref.finalize(self, self._store.close)
+        self._opened = read_store(path)
+        self._closing = weakref.finalize(self, self._opened.close)
+
+    @property
+    def _store(self) -> Store:
+        """The run database. Raise UsageError if it was closed."""
+        if not self._closing.alive:
+            raise UsageError(f"the home {self.path} is closed; open it again with hobbes.open")
+        return self._opened
 
     def close(self) -> None:
         """Close the run database."""
@@ -224,9 +231,9 @@ class Home:
     def runs(self) -> "list[Run]":
         """Return all runs, the newest first. A run that is damaged is left out, with a warning."""
         items = []
-        for about in self._store.figures.of_all_runs():
+        for row in self._store.runs.rows():
             try:
-                items.append(Run(self, self._store.runs.find(about["id"])))
+                items.append(Run(self, self._store.runs.of_row(row)))
             except DamagedError as error:
                 warnings.warn(str(error), stacklevel=2)
         return items
@@ -258,7 +265,7 @@ class Run:
     """A run as it stood when it was looked up."""
 
     def __init__(self, home: Home, stored: StoredRun) -> None:
-        self._home, self._store, self._found = home, home._store, stored  # noqa: SLF001  closed with its home
+        self._home, self._found = home, stored
         self.id: str = stored.id
         self.name: str | None = stored.name
         self.world: str = stored.world.name
@@ -271,6 +278,10 @@ class Run:
         self.status: str = stored.status
         """`unfinished`, `waiting`, `halted` or `finished`."""
         self.digest: str = stored.digest
+
+    @property
+    def _store(self) -> Store:
+        return self._home._store  # noqa: SLF001  they are one reader
 
     @cached_property
     def _stored(self) -> StoredRun:

@@ -5,11 +5,9 @@ import gc
 import os
 import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,9 +26,7 @@ from hobbes.experiment import worker_processes
 from hobbes.nodes import call_failures, prompt_set
 from hobbes.show.terminal import ERR, OUT
 from hobbes.show.web.server import site
-from hobbes.store import home as home_module
 from hobbes.store.home import Store, open_store
-from hobbes.store.schema import create
 from hobbes.worlds import WORLDS
 from tests import forking
 from tests.fishery.world import FISHERY
@@ -110,20 +106,6 @@ def _commands_are_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(typer.testing, "_get_command", cache(get_command))
         yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _tables_are_made_once() -> Iterator[None]:
-    """A worker creates the tables once; a new database is a copy of them, which saves 25 ms each time."""
-    with closing(sqlite3.connect(":memory:", check_same_thread=False)) as whole:
-        create(whole)
-
-        def copy(connection: sqlite3.Connection) -> None:
-            whole.backup(connection)
-
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(home_module, "create", copy)
-            yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -133,8 +133,16 @@ def test_a_home_is_never_created_or_changed(tmp_path: Path, reader: hobbes.Home)
 
 def test_a_file_that_is_no_database_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "runs.db").write_text("something else" * 99)
-    with pytest.raises(hobbes.HobbesError, match=r"cannot read .*runs.db: file is not a database"):
+    with pytest.raises(hobbes.HobbesError, match=r"^runs.db is damaged: file is not a database; put back"):
         hobbes.open(tmp_path)
+
+
+def test_a_home_that_was_closed_is_told_in_one_line(reader: hobbes.Home) -> None:
+    run = reader.run()
+    reader.close()
+    for read in (reader.runs, lambda: run.turns, lambda: run.turn(0)):
+        with pytest.raises(UsageError, match=r"^the home .* is closed; open it again with hobbes\.open$"):
+            read()
 
 
 @pytest.mark.parametrize(

@@ -167,8 +167,12 @@ def tournament(  # noqa: PLR0913, PLR0917  a parameter per option
 
     check_installed()
     content = tournament_file(name, games, seed, options.parse_settings(settings))
+    try:
+        file = parse(content)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     with options.open_home(home, writes=True) as store:
-        made = plan(store, Path(name), parse(content))
+        made = plan(store, Path(name), file)
         if (cost := estimate(store, missing(store, made))).may_cost:
             ask_whether_to_play(cost)
         _play(store, made, content, Ways(jobs=None), play_here)

@@ -9,7 +9,7 @@ from typing import Any
 from hobbes.engine.answer import DECISIONS, Outcome
 from hobbes.experiment.experiment_file import ExperimentFile, parts_of
 from hobbes.experiment.statistics import Difference, differences_of, holm, rounded, to_json
-from hobbes.store.reported import Figures
+from hobbes.store.reported import ReportedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def fail_equally(arms: Sequence[Failing]) -> bool:
     return len(arms) > 1 and len({one.share for one in arms}) == 1
 
 
-def failing(file: ExperimentFile, games: Mapping[tuple[str, int], Figures]) -> Iterator[Failing]:
+def failing(file: ExperimentFile, games: Mapping[tuple[str, int], ReportedRun]) -> Iterator[Failing]:
     """Yield how the calls of each arm ended."""
     shares: dict[str, dict[int, list[float]]] = {arm: defaultdict(list) for arm in file.all_arms}
     counts = {arm: Counter[str]() for arm in file.all_arms}

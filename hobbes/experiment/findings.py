@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from hobbes.engine.world import AnyWorld
 from hobbes.experiment.statistics import Mean, means_of
 from hobbes.nodes.journal import without_rng
-from hobbes.store.reported import Figures, measures_over_time, stretch_length
+from hobbes.store.reported import ReportedRun, measures_over_time, stretch_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Findings:
     payoffs: tuple[Payoff, ...] = ()
 
 
-ByArm: TypeAlias = Mapping[str, Sequence[Figures]]
+ByArm: TypeAlias = Mapping[str, Sequence[ReportedRun]]
 """The figures of the runs that count, by arm."""
 
 

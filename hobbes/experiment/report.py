@@ -28,7 +28,7 @@ from hobbes.experiment.statistics import Mean, check_installed, means_of, to_jso
 from hobbes.store.experiment_tables import BegunCell, cells_of
 from hobbes.store.home import Store
 from hobbes.store.policy_games import with_turns
-from hobbes.store.reported import SCOPES, Figures, figures_of
+from hobbes.store.reported import SCOPES, ReportedRun, figures_of
 from hobbes.worlds import world_named
 
 
@@ -148,13 +148,13 @@ def report(store: Store, experiment: str) -> Report:
     )
 
 
-def rules_of(file: ExperimentFile, known: Mapping[tuple[str, int], Figures]) -> Rules:
+def rules_of(file: ExperimentFile, known: Mapping[tuple[str, int], ReportedRun]) -> Rules:
     """Return by which rules the comparisons of a file are judged, from the cells that have been played."""
     with_failures = frozenset((parts_of(name)[0], seed) for (name, seed), one in known.items() if one.failed)
     return Rules(file.smallest, with_failures)
 
 
-def _rankings(file: ExperimentFile, games: Mapping[str, Sequence[Figures]]) -> Rankings:
+def _rankings(file: ExperimentFile, games: Mapping[str, Sequence[ReportedRun]]) -> Rankings:
     """Return the rankings of the players, empty unless everybody plays against everybody."""
     if file.factors is None or file.factors.design != "pairs":
         return {}
@@ -175,8 +175,8 @@ def strictest_level(file: ExperimentFile) -> float:
 
 
 def _independent(
-    file: ExperimentFile, arm: str, games: Mapping[tuple[str, int], Figures]
-) -> Iterator[Figures]:
+    file: ExperimentFile, arm: str, games: Mapping[tuple[str, int], ReportedRun]
+) -> Iterator[ReportedRun]:
     """Yield games of an arm that do not depend on each other, for curves.
 
     They are the first answers, one for each seed, by the wordings in turn.
@@ -186,7 +186,7 @@ def _independent(
             yield one
 
 
-def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values:
+def _values(world: AnyWorld, games: Mapping[tuple[str, int], ReportedRun]) -> Values:
     """Return the measures of the cells.
 
     What has not happened by the end of a game, but could have, counts as if it happened then. A mean of such
@@ -255,7 +255,7 @@ def _hypotheses(
     file: ExperimentFile,
     plan: FrozenPlan | None,
     begun: set[tuple[str, int]],
-    known: Mapping[tuple[str, int], Figures],
+    known: Mapping[tuple[str, int], ReportedRun],
 ) -> Iterator[Tested]:
     """Yield the hypotheses of the frozen plan, with its seeds, then those that are not in it.
 

@@ -21,9 +21,10 @@ from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_state import TurnState, first_state, state_at
 from hobbes.play.start import Clock, chats_of, check_it_goes_on, late_calls, utc
+from hobbes.store.checked_connection import DAMAGE, may_be_damage
 from hobbes.store.figures import columns_at_end
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
-from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
+from hobbes.store.home import CHECKPOINTS, Store
 from hobbes.store.prices import usd
 from hobbes.store.recorded_run import PersonQuestion, Run, observer_asked
 from hobbes.store.run_journal import RunJournal

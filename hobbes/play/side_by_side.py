@@ -13,7 +13,8 @@ from hobbes.graphs.run import create_checkpoints, open_checkpoints, remove_check
 from hobbes.loop import play_out
 from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.start import Beginning, chats_of
-from hobbes.store.home import CHECKPOINTS, DAMAGE, Store, may_be_damage
+from hobbes.store.checked_connection import DAMAGE, may_be_damage
+from hobbes.store.home import CHECKPOINTS, Store
 from hobbes.store.recorded_run import Run
 
 T = TypeVar("T")

@@ -22,8 +22,9 @@ from hobbes.nodes.journal import Journal, MemoryJournal
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.turn_state import TurnState, between_turns
 from hobbes.play.playthrough import meter_of, next_state, states_of
+from hobbes.store.checked_connection import DAMAGE
 from hobbes.store.history import past_turns
-from hobbes.store.home import CHECKPOINTS, DAMAGE, Store
+from hobbes.store.home import CHECKPOINTS, Store
 from hobbes.store.recorded_run import Run
 
 RunGraph: TypeAlias = CompiledStateGraph[TurnState, Any, TurnState, TurnState]

@@ -41,8 +41,8 @@ PLAYED = "demo"
 
 
 def unpack_recorded(home: Path) -> None:
-    """Write the recorded runs into a home of their own, unless it can be read and has runs."""
-    if _has_runs(home):
+    """Write the recorded runs into a home of their own, unless all that is shown of it can be read."""
+    if _can_be_shown(home):
         return
     database = home / "runs.db"
     try:
@@ -57,12 +57,17 @@ def unpack_recorded(home: Path) -> None:
         raise UsageError(f"{problem}; choose another folder with --home") from error
 
 
-def _has_runs(home: Path) -> bool:
+def _can_be_shown(home: Path) -> bool:
     try:
         with closing(read_store(home)) as store:
-            return bool(store.runs.rows())
+            store.check_pages()
+            for run in map(store.runs.find, (GAME, PLAYED)):
+                store.turns.check(run)
+                for call in store.calls.rows(run.id):
+                    store.calls.read(call)
     except (MissingError, DamagedError):
         return False
+    return True
 
 
 def show_broken_promise(store: Store) -> None:

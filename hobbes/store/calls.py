@@ -219,12 +219,7 @@ class Calls:
             return known[name]
         if column == "prompt" and is_program(row["player"] or ""):
             return self.views_sent(row["run"], row["turn"]).get(row["agent"], "")
-        text = self._runs.text(name)
-        if text is None:
-            raise _damage_error(
-                row, f"the text of the column calls.{column} is missing or was changed in the table texts"
-            )
-        return text
+        return self._runs.text_of(CALLS, row, column)
 
     def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
         """Return the last stored attempt of each turn and agent, from this turn on."""

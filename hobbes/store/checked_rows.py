@@ -40,20 +40,20 @@ class Table:
     ) -> None:
         """`damage` makes the error for a row from what is wrong with it."""
         self.json_columns = tuple(json_columns)
-        self._name = name
+        self.name = name
         self._types = {**columns, **json_columns}
         strict = ConfigDict(strict=True, protected_namespaces=())
         fields: dict[str, Any] = {column: (kind, ...) for column, kind in self._types.items()}
         self._rows = cache(lambda: create_model(name, __config__=strict, **fields))  # when a row is read
-        self._damage = damage
+        self.damage = damage
 
     def value(self, row: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401  a column's value
         """Return the value of a column, JSON as values of its type. Raise DamagedError if it has another."""
         try:
             return _adapter(self._types[column]).validate_python(row[column], strict=True)
         except ValidationError as error:
-            problem = f"the column {self._name}.{column} is damaged: {in_one_line(error, depth=3)}"
-            raise self._damage(row, problem) from error
+            problem = f"the column {self.name}.{column} is damaged: {in_one_line(error, depth=3)}"
+            raise self.damage(row, problem) from error
 
     def plain(self, row: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401  a column's value
         """Return the value of a column, JSON as plain values. Raise DamagedError as `value` does."""

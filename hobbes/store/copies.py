@@ -5,7 +5,7 @@ from sqlite3 import Connection
 
 from hobbes.store.home import Store
 from hobbes.store.runs import RUNS
-from hobbes.store.schema import TEMPLATES, ensure_agent_turns
+from hobbes.store.schema import TEMPLATES, ensure_agent_turns, insertion
 
 NOT_OF_THE_RUN = {"cells"}
 """Tables with a column `run` that do not describe it: which cell of an experiment it plays."""
@@ -54,11 +54,11 @@ def _copy_rows(source: Store, target: Store, table: str, key: str, run: str) -> 
     columns = [
         name for (name,) in source.connection.execute("select name from pragma_table_info(?)", [table])
     ]
-    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-    # If the target has the run, its row is updated in place, because the order of rows is that of runs.
-    updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
-    on_conflict = f" on conflict (id) do update set {updates}" if table == "runs" else ""
-    target.connection.executemany(
-        f"insert into {table} ({names}) values ({marks}){on_conflict}",  # noqa: S608  names are ours
-        source.connection.execute(f"select {names} from {table} where {key} = ? order by rowid", [run]),  # noqa: S608  names are ours
-    )
+    names, insert = ", ".join(columns), insertion("insert", table, columns)
+    if table == "runs":
+        # If the target has the run, its row is updated in place, because the order of rows is that of runs.
+        insert += (
+            f" on conflict (id) do update set {', '.join(f'{name} = excluded.{name}' for name in columns)}"
+        )
+    rows = source.connection.execute(f"select {names} from {table} where {key} = ? order by rowid", [run])  # noqa: S608  names are ours
+    target.connection.executemany(insert, rows)

@@ -94,9 +94,8 @@ class KeptPlan:
 def keep_plan(store: Store, name: str, plan: Mapping[str, Any]) -> None:
     """Store the plan of an experiment."""
     text = json.dumps(plan, ensure_ascii=False)  # the order of the arms counts
-    row = {"experiment": name, "kept": now(), "plan": text, "hash": sha256(text)}
-    with store.connection:
-        store.db.table("plans").insert(row)
+    with store.connection as connection:
+        connection.execute("insert into plans values (?, ?, ?, ?, null)", (name, now(), text, sha256(text)))
 
 
 def kept_plan(store: Store, name: str) -> KeptPlan | None:
@@ -142,9 +141,7 @@ def world_of_experiment(store: Store, name: str) -> str | None:
 
 def add_cell(store: Store, experiment: str, arm: str, seed: int, run: str) -> None:
     """Store which run plays a cell."""
-    store.connection.execute(
-        "insert into cells (experiment, arm, seed, run) values (?, ?, ?, ?)", (experiment, arm, seed, run)
-    )
+    store.connection.execute("insert into cells values (?, ?, ?, ?)", (experiment, arm, seed, run))
 
 
 def cells_of(store: Store, experiment: str) -> dict[tuple[str, int], BegunCell]:

@@ -8,7 +8,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from hobbes.errors import DamagedError, HobbesError, UsageError
+from hobbes.errors import HobbesError, UsageError
 from hobbes.files import check_path
 from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.store.calls import Calls
+from hobbes.store.checked_connection import CheckedConnection, damaged_database, is_bug
 from hobbes.store.command_line import command
 from hobbes.store.figures import Figures
 from hobbes.store.notes import NAME as NOTES
 from hobbes.store.notes import Notes
 from hobbes.store.runs import Runs, no_runs
-from hobbes.store.schema import check_schema, create, for_writing
+from hobbes.store.schema import check_schema, create
 from hobbes.store.turns import Turns
 
 CHECKPOINTS = "checkpoints.db"
@@ -37,38 +38,14 @@ if TYPE_CHECKING:
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
 
-BROKEN = {
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_BUSY,
-}
-"""Errors of the database that are not bugs: the user can do something about them."""
-
 PARTS = ("", "-wal", "-journal")
 """How the names of the files of a database end: the database, and what is not in it yet or not any more."""
 
 UNWRITABLE = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
-    *(errno.EISDIR, errno.ELOOP),
+    *(errno.EEXIST, errno.EISDIR, errno.ELOOP),
 }
 """Errors of the file system that are not bugs: the user can do something about them."""
-
-
-DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""The errors that SQLite raises for a file with damaged bytes; it quotes the bytes of a damaged schema."""
-
-
-def may_be_damage(error: Exception) -> bool:
-    """Return whether an error may come from damaged bytes, rather than from a full disk or a busy file.
-
-    A damaged header may make a file read-only for SQLite.
-    """
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code not in BROKEN - {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_READONLY}
 
 
 class Store:
@@ -89,12 +66,20 @@ class Store:
 
     @cached_property
     def db(self) -> "Database":
-        """The same connection for those who write."""
-        return for_writing(self.connection)
+        """The same connection as sqlite-utils sees it."""
+        from sqlite_utils import Database  # noqa: PLC0415  slow to import, and few need it
+
+        return Database(self.connection)
 
     def close(self) -> None:
         """Close the database."""
         self.connection.close()
+
+    def check_pages(self) -> None:
+        """Raise DamagedError if SQLite finds damage anywhere in the run database. The whole file is read."""
+        ((problem,),) = self.connection.execute("pragma quick_check(1)")
+        if problem != "ok":
+            raise damaged_database(problem)
 
     def command(self, *words: object) -> str:
         """Return a `hobbes` command line for this home folder, quoted for a shell."""
@@ -119,15 +104,12 @@ class Store:
 
         Raise HobbesError if another one holds it; `words` say what that does.
         """
-        lock = self._lock(name)
         try:
-            lock.acquire(timeout=LOCK_SECONDS)
+            held = self._lock(name).acquire(timeout=LOCK_SECONDS)
         except Timeout as error:
             raise HobbesError(f"{words} by another process; wait for it to end") from error
-        try:
+        with held:
             yield
-        finally:
-            lock.release()
 
     def _lock(self, name: str) -> BaseFileLock:
         return FileLock(self.home / "locks" / f"{name}.lock", mode=0o644)
@@ -149,9 +131,10 @@ def open_store(home: Path, *, writes: bool = True) -> Iterator[Store]:
     """Open the run database of a home folder; create it if it is new.
 
     Without `writes`, runs are only read. Then a home that is missing or read-only is fine, and stays as it
-    is: what it holds is read from a copy. Raise UsageError if it is a file.
+    is: what it holds is read from a copy. Raise UsageError if it is no folder, HobbesError if it cannot be
+    used.
     """
-    if home.exists() and not home.is_dir():
+    if any(path.exists() and not path.is_dir() for path in (check_path(home, "home"), *home.parents)):
         raise UsageError(f"{home} is not a folder; choose another folder with --home")
     with nullcontext(home) if writes or is_writable(home) else _copy_of(home) as folder:
         yield from _open(home, folder)
@@ -175,26 +158,21 @@ def _copy_of(home: Path) -> Iterator[Path]:
 
 def _open(home: Path, folder: Path) -> Iterator[Store]:
     """Yield the store of a home folder, whose files are in `folder`."""
-    path = folder / "runs.db"
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
-        connection = connect(path)
-    except NotADirectoryError as error:
-        raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
-    except (OSError, sqlite3.Error) as error:
-        raise _cannot_store(home, error) from error
-    try:
-        # SQLite does not wait for another process that switches the same new file to WAL.
-        with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
-            connection.execute("pragma journal_mode = wal")
-            connection.execute("pragma synchronous = normal")
-            if not check_schema(connection, home):
-                create(connection)
-        connection.execute("pragma foreign_keys = on")
-        yield Store(home, folder, connection)
+        with closing(connect(folder / "runs.db", factory=CheckedConnection)) as connection:
+            # SQLite does not wait for another process that switches the same new file to WAL.
+            with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
+                exists = check_schema(connection, home)
+                connection.execute("pragma journal_mode = wal")
+                connection.execute("pragma synchronous = normal")
+                if not exists:
+                    create(connection)
+            connection.execute("pragma foreign_keys = on")
+            yield Store(home, folder, connection)
     except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
-            raise  # a bug
+        if is_bug(error):
+            raise
         raise HobbesError(
             f"cannot use {home}/runs.db or checkpoints.db: {error}; the answers are kept; "
             "free disk space if the disk is full, or choose another folder with --home"
@@ -202,13 +180,9 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
     except OSError as error:
         if error.errno not in UNWRITABLE or error.filename is None:
             raise  # a bug, or an error of the output
-        raise _cannot_store(home, error) from error
-    finally:
-        connection.close()
-
-
-def _cannot_store(home: Path, error: Exception) -> HobbesError:
-    return HobbesError(f"cannot store runs in {home}: {error}; choose another folder with --home")
+        raise HobbesError(
+            f"cannot store runs in {home}: {error}; choose another folder with --home"
+        ) from error
 
 
 def read_store(home: Path) -> Store:
@@ -220,17 +194,14 @@ def read_store(home: Path) -> Store:
     if not path.is_file():
         raise no_runs(home)
     # Garbage collection may close it in another thread.
-    connection = connect(path, check_same_thread=False)
+    connection = connect(path, check_same_thread=False, factory=CheckedConnection)
     try:
         connection.execute("pragma query_only = on")
         if not check_schema(connection, home):
             raise no_runs(home)
-    except HobbesError:
+    except (HobbesError, sqlite3.DatabaseError) as error:
         connection.close()
-        raise
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise (DamagedError if may_be_damage(error) else HobbesError)(
-            f"cannot read {path}: {error}"
-        ) from error
+        if isinstance(error, HobbesError):
+            raise
+        raise HobbesError(f"cannot read {path}: {error}") from error
     return Store(home, home, connection)

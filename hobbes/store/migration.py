@@ -8,7 +8,7 @@ from sqlite_utils import Database
 
 from hobbes.errors import HobbesError, MissingError
 from hobbes.graphs.database import BUSY_SECONDS, connect
-from hobbes.store.home import BROKEN
+from hobbes.store.checked_connection import DAMAGE, is_bug
 from hobbes.store.row_hashes import TURN_COLUMNS, turn_hash
 from hobbes.store.schema import CARRIED_OVER, SCHEMA_VERSION
 
@@ -25,7 +25,8 @@ def migrate(home: Path) -> int:
 
     It happens in one transaction: if it is killed, or the disk is full, the home is as it was. Each turn gets
     the hash of what its row holds now. The formulas of the figures are not known, and the plain tables are
-    left to `hobbes measure`. Raise HobbesError if the database has another schema or cannot be written.
+    left to `hobbes measure`. Raise HobbesError if the database has another schema, is damaged, or cannot be
+    written.
     """
     path = home / "runs.db"
     if not path.is_file():
@@ -38,9 +39,9 @@ def migrate(home: Path) -> int:
                 return _carry_over(db, home)
             finally:
                 db.conn.close()
-    except (sqlite3.DatabaseError, OSError) as error:
-        if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
-            raise  # a bug
+    except (*DAMAGE, OSError) as error:
+        if isinstance(error, sqlite3.Error) and is_bug(error):
+            raise
         raise HobbesError(f"cannot carry over {path}, which is as it was: {error}") from error
 
 

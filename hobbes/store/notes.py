@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from hobbes.errors import HobbesError, UsageError
 from hobbes.graphs.database import connect
+from hobbes.store.checked_connection import DAMAGE
 from hobbes.store.runs import now
 
 NAME = "notes.db"
@@ -140,7 +141,7 @@ def open_notes(folder: Path, *, writes: bool) -> Iterator[sqlite3.Connection]:
         with closing(connect(path if writes or path.exists() else Path(":memory:"))) as connection:
             connection.execute(f"pragma query_only = {not writes}")
             yield connection
-    except sqlite3.DatabaseError as error:
+    except DAMAGE as error:
         if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError | sqlite3.IntegrityError):
             raise  # a bug
         raise HobbesError(f"cannot use the notes in {path}: {error}") from error

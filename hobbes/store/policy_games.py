@@ -49,9 +49,6 @@ def pure_turns(
     `models` has the spec of each agent's policy. In the place of an observer that is a model or a person, the
     world's default stand-in rules. A failed call leads to the default action, whatever `on_failure` says.
     `keep`, if given, is told each answer.
-
-    Let go of a turn before you ask for the next one: Python's garbage collector goes through all that is
-    kept.
     """
     from hobbes.nodes.players import PolicyPlayer, parse_spec  # noqa: PLC0415  who reads a run plays nothing
 
@@ -59,23 +56,18 @@ def pure_turns(
         agent: PolicyPlayer(world, parse_spec(world.policies, spec), setting.seed)
         for agent, spec in models.items()
     }
-
-    def next_turn(state: Any, memories: Mapping[str, Memory]) -> Turn[Any, Any]:  # noqa: ANN401  a world's own state
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    memories: Mapping[str, Memory] = {}
+    while not world.over(state):
         answers = {}
         for actor, view in views(world, state, memories).items():
             reply = players[world.owner(state, actor)].answer(state.turn, actor, view)
             answers[actor] = read(actor, reply, answer_fields(world, setting, actor))
             if keep:
                 keep(state, actor, view, reply, answers[actor])
-        return play_turn(world, state, memories, answers, _ruling(world, setting, state, answers))
-
-    state = world.setup(setting.config, setting.agents, setting.seed)
-    memories: Mapping[str, Memory] = {}
-    while not world.over(state):
-        turn = next_turn(state, memories)
-        state, memories = turn.resolved.state, turn.memories
+        turn = play_turn(world, state, memories, answers, _ruling(world, setting, state, answers))
         yield turn
-        del turn
+        state, memories = turn.resolved.state, turn.memories
 
 
 def _ruling(
@@ -116,7 +108,6 @@ def play_purely(store: Store, run: Run) -> None:
         counts["rejected"] += len(record.drops)
         counts["corrected"] += len(record.mends)
         outcomes.update(sorted(turn.judged.outcomes.values()))
-        del turn, played, record
     ended = replace(run, turns=last.turn, digest=digest)
     row = row_of(ended, last, ratings, folding.end().measures)
     columns = columns_at_end(run, outcomes, last, counts)

@@ -167,11 +167,7 @@ def _answer(store: Store, probe: KeptProbe, row: Row, texts: dict[str, str]) -> 
         raise _damage(probe.name, f"the table probe_answers has a situation {situation}, which is not there")
     for column in ("system", "prompt"):
         if row[column] not in texts:
-            text = store.runs.text(row[column])
-            if text is None:
-                problem = f"a text of the column probe_answers.{column} is missing or was changed"
-                raise _damage(probe.name, f"{problem} in the table texts")
-            texts[row[column]] = text
+            texts[row[column]] = store.runs.text_of(PROBE_ANSWERS, row, column)
     place = probe.situations[situation - 1]
     call = store.calls.call({**row, **place, "attempt": row["number"]}, texts)
     return KeptAnswer(situation, row["column"], row["number"], call)

@@ -22,6 +22,7 @@ from hobbes.store.history import StoredHistory, state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.runs import RUNS
+from hobbes.store.schema import insertion
 
 SCOPES = ("run", "first-half", "second-half")
 """The scopes of the column `measures`, in the order of its values."""
@@ -46,8 +47,8 @@ REPORTED = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """The figures of a run that its report reads."""
+class ReportedRun:
+    """A run of an experiment, with what the report reads of it."""
 
     cell: BegunCell
     row: Mapping[str, Any]
@@ -133,8 +134,7 @@ class RatingsGiven:
 
 def keep_row(connection: sqlite3.Connection, row: Row) -> None:
     """Store the row of a run, in place of an earlier one, in the transaction of the caller."""
-    names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
-    connection.execute(f"insert or replace into reported ({names}) values ({values})", row)  # noqa: S608  names are ours
+    connection.execute(insertion("insert or replace", "reported", [*row]), [*row.values()])
 
 
 def keep_figures(store: Store, run: Run) -> None:
@@ -171,14 +171,14 @@ def _stored_row_of(store: Store, run: Run) -> Row:
 
 def figures_of(
     store: Store, cells: Iterable[BegunCell], left_out: list[str], with_turns: Callable[[Store, Run], Run]
-) -> Iterator[Figures]:
-    """Yield the figures of these cells; what is damaged is added to `left_out`.
+) -> Iterator[ReportedRun]:
+    """Yield the runs of these cells; what is damaged is added to `left_out`.
 
-    Those that were lost are worked out from the turns, which `with_turns` gives to a run that kept none.
+    Figures that were lost are worked out from the turns, which `with_turns` gives to a run that kept none.
     """
     for cell in cells:
         try:
-            yield Figures(cell, _row(store, cell.id, with_turns))
+            yield ReportedRun(cell, _row(store, cell.id, with_turns))
         except DamagedError as error:
             left_out.append(str(error))
 
@@ -188,8 +188,6 @@ def _row(store: Store, run: str, with_turns: Callable[[Store, Run], Run]) -> Row
     kept = next(named_rows(store.connection, "select * from reported where run = ?", [run]), None)
     # It is missing if the process that played the run was killed at its end.
     row = kept or _stored_row_of(store, with_turns(store, store.runs.find(run)))
-    REPORTED.values(row)
-    plain = {name: REPORTED.plain(row, name) for name in REPORTED.json_columns}
     of_run = {name: RUNS.value(about, name) or {} for name in ("models", "scores", "outcomes")}
     rounds = RUNS.value(about, "config")["rounds"]
-    return {**plain, **of_run, "turns": about["turns"], "rounds": rounds}
+    return {**REPORTED.values(row), **of_run, "turns": about["turns"], "rounds": rounds}

@@ -14,7 +14,7 @@ from pydantic import Field, Json
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from hobbes.engine.digest import first_digest
-from hobbes.engine.names import did_you_mean
+from hobbes.engine.names import did_you_mean, is_readable
 from hobbes.engine.record import canonical, compact, excerpt, sha256
 from hobbes.engine.turn import RECORD_VERSION
 from hobbes.engine.world import MAX_NAME, AnyWorld, Setting, make_setting
@@ -164,7 +164,7 @@ class Runs:
             update_run(self._connection, run.id, {**changed, "column_hashes": compact(column_hashes(row))})
 
     def check_name(self, name: str | None) -> None:
-        """Raise UsageError for a name that is too long, or by which the run could not be found."""
+        """Raise UsageError for a name that people cannot read, or by which the run could not be found."""
         if name is None:
             return
         if not name:
@@ -173,6 +173,8 @@ class Runs:
             raise UsageError(
                 f"the name {excerpt(name, 80)!r} is too long; a name has at most {MAX_NAME} characters"
             )
+        if not is_readable(name):
+            raise UsageError(f"the name {name!r} has a line break or a hidden character; choose another name")
         if "/" in name:
             raise UsageError(f"the name {name!r} has a slash, which the address of its page cannot have")
         if name in RESERVED:
@@ -194,11 +196,14 @@ class Runs:
         self._connection.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
         return name
 
-    def text(self, name: str) -> str | None:
-        """Return the text with a hash; None if it is missing, or is not the one with this hash."""
-        stored = self._connection.execute("select text from texts where hash = ?", [name]).fetchone()
+    def text_of(self, table: Table, row: Mapping[str, Any], column: str) -> str:
+        """Return the text whose hash a column of a row has. Raise DamagedError if there is no such text."""
+        stored = self._connection.execute("select text from texts where hash = ?", [row[column]]).fetchone()
         text = stored[0] if stored else None
-        return text if isinstance(text, str) and sha256(text) == name else None
+        if not isinstance(text, str) or sha256(text) != row[column]:
+            problem = f"the text of the column {table.name}.{column} is missing or was changed"
+            raise table.damage(row, f"{problem} in the table texts")
+        return text
 
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
@@ -206,7 +211,10 @@ class Runs:
         One of an experiment may have kept no turns: `policy_games.with_turns` plays them again. Raise
         MissingError if there is none, UsageError if there are several, DamagedError if it is damaged.
         """
-        row = self._found(reference)
+        return self.of_row(self._found(reference))
+
+    def of_row(self, row: Row) -> Run:
+        """Return the run of a row; raise DamagedError if it is damaged."""
         check_row(row)
         return self._as_run(row)
 
@@ -291,12 +299,8 @@ class Runs:
         return make_setting(world, RUNS.value(row, "agents"), row["seed"], config)
 
     def _prompts(self, world: AnyWorld, row: Row, way: Mapping[str, Any], setting: Setting[Any]) -> PromptSet:
-        templates = [self.text(way[column]) for column in TEMPLATES]
-        for column, text in zip(TEMPLATES, templates, strict=True):
-            if text is None:
-                problem = f"the text of the column runs.{column} in the table texts is missing or was changed"
-                raise damage_error(row["id"], "", problem)
-        system, turn, schema = (text or "" for text in templates)
+        texts = {**way, "id": row["id"]}
+        system, turn, schema = (self.text_of(RUNS, texts, column) for column in TEMPLATES)
         observer, content = way["observer_text"] or "", way["prompts_hash"] or ""
         prompts = PromptSet(world.name, way["prompts"], way["lang"], system, turn, schema, observer, content)
         return bound(world, prompts, setting)
@@ -308,9 +312,10 @@ class Runs:
         return row
 
     def row_unchecked(self, run: str) -> Row:
-        """Return the row of a run as it is."""
-        (row,) = self._where("id = ?", run)
-        return row
+        """Return the row of a run as it is. Raise DamagedError if an index of the table does not have it."""
+        for row in self._where("id = ?", run):
+            return row
+        raise damage_error(run, "", "its row is not in the table runs")
 
     def rows(self) -> list[Row]:
         """Return the rows of all runs as they are, the newest first."""

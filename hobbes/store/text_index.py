@@ -19,7 +19,8 @@ from hobbes.engine.record import sha256
 from hobbes.engine.world import in_one_line
 from hobbes.errors import HobbesError
 from hobbes.graphs.database import connect, named_rows
-from hobbes.store.home import DAMAGE, Store, may_be_damage
+from hobbes.store.checked_connection import DAMAGE, damaged_database, is_bug, is_damage, may_be_damage
+from hobbes.store.home import Store
 
 NAME = "search.db"
 """The name of the file."""
@@ -125,8 +126,8 @@ def find_texts(store: Store, query: str, filters: Filters, first: int, most: int
 
     A word finds what begins with it, a phrase in quotes only itself, and all of them must be in a text. A
     reasoning that repeats its answer is found only where the kind of texts is chosen. Turns that are not in
-    the index yet are added to it; no run is played again for this. Raise HobbesError if the index cannot be
-    read or written.
+    the index yet are added to it; no run is played again for this. Raise DamagedError if the run database is
+    damaged, HobbesError if the index cannot be read or written.
     """
     path = store.folder / NAME
     try:
@@ -138,8 +139,10 @@ def find_texts(store: Store, query: str, filters: Filters, first: int, most: int
         path.unlink(missing_ok=True)
         return _find(store, query, filters, first, most)
     except DAMAGE as error:
-        if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
-            raise  # a bug
+        if is_damage(error):  # not of the index, which is new
+            raise damaged_database(error) from error
+        if is_bug(error):
+            raise
         raise HobbesError(
             f"cannot search with {path}: {error}; delete this file, then it is made again"
         ) from error

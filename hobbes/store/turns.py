@@ -98,9 +98,9 @@ class Turns:
             problem = "the column turns.record or turns.digest is damaged: the turn does not fit its digest"
             raise damage_error(run.id, f", turn {due}", problem)
 
-    def check(self, run: Run, first: int = 0, last: int | None = None) -> None:
+    def check(self, run: Run) -> None:
         """Raise DamagedError if a turn is damaged: what SQL reads of records is not checked row by row."""
-        for _ in self.of(run, first, last):
+        for _ in self.of(run):
             pass
 
     def first_beyond(self, table: str, run: str, turns: int) -> int | None:

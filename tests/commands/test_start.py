@@ -4,13 +4,16 @@ import os
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from hobbes.show.demonstration import GAME
 from hobbes.store.home import open_store
 from tests.conftest import Cli
 from tests.pages import LOCAL
@@ -126,7 +129,14 @@ def test_the_demo_plays_its_run_once_in_its_own_home_which_is_made_anew_if_it_is
     shown = cli("demo").stdout
     database = home / "demo" / "runs.db"
     whole = database.read_bytes()
-    for content in (whole, whole[:100_000], b""):
+    with closing(sqlite3.connect(database)) as db:
+        pages = db.execute("select (rootpage - 1) * 4096 from sqlite_master where name in ('runs', 'turns')")
+        ((shown_record,),) = db.execute(
+            "select record from turns where turn = 1 and run = (select id from runs where name = ?)", [GAME]
+        )
+        places = [*(at for (at,) in pages), whole.index(shown_record[:99].encode())]
+    damaged = [whole[:at] + bytes(99) + whole[at + 99 :] for at in places]
+    for content in (whole, whole[:100_000], b"", *damaged):
         database.write_bytes(content)
         assert cli("demo").stdout == shown
         with open_store(home / "demo") as store:

@@ -9,14 +9,14 @@ from hobbes.engine.mining.world import MINING
 from hobbes.engine.nations.world import NATIONS
 from hobbes.experiment.findings import over_time, payoffs, ratings
 from hobbes.store.experiment_tables import BegunCell
-from hobbes.store.reported import Figures
+from hobbes.store.reported import ReportedRun
 
 
-def arm(*games: dict[str, Any]) -> list[Figures]:
+def arm(*games: dict[str, Any]) -> list[ReportedRun]:
     """Return the figures of the runs of an arm, with the seeds from 1 on."""
     nothing: dict[str, Any] = {"turns": 1, "rounds": 1, "ratings": [], "scores": {}, "winners": []}
     return [
-        Figures(BegunCell("a", seed, f"run-{seed}", "", "finished", 1, "", tainted=False), nothing | game)
+        ReportedRun(BegunCell("a", seed, f"run-{seed}", "", "finished", 1, "", tainted=False), nothing | game)
         for seed, game in enumerate(games, start=1)
     ]
 
@@ -47,7 +47,7 @@ def test_ratings_stand_beside_the_mean_truth_of_the_games() -> None:
 
 
 def test_a_player_is_called_without_its_parameters_unless_they_tell_two_apart() -> None:
-    def scores(*specs: str) -> list[Figures]:
+    def scores(*specs: str) -> list[ReportedRun]:
         models = {str(n): spec for n, spec in enumerate(specs)}
         return arm({"models": models, "scores": {str(n): 10 * n for n in range(len(specs))}})
 

@@ -4,7 +4,7 @@ import json
 import random
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +31,6 @@ from tests.damage import (
     Damage,
     columns_of,
     spoil,
-    whole_home,
 )
 from tests.pages import LOCAL
 from tests.soak import examples
@@ -93,16 +92,6 @@ VALUES = st.one_of(
 """What anybody may write into a column."""
 
 
-@pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a row in every table."""
-    home = tmp_path_factory.mktemp("columns") / "home"
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("OPENAI_API_KEY", "none")
-        whole_home(home)
-    return home
-
-
 @contextmanager
 def copied(whole: Path) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
@@ -146,32 +135,72 @@ def all_rows() -> st.SearchStrategy[tuple[float, int, object]]:
 @settings(max_examples=examples(25, 20_000), deadline=None)
 @given(where=all_rows(), reader=st.sampled_from([*COMMANDS, *PAGES, None]))
 def test_whatever_stands_in_a_column_is_told_in_one_line(
-    whole: Path, where: tuple[float, int, object], reader: tuple[str, ...] | str | None
+    whole: Path, where: tuple[float, int, object], reader: Sequence[str] | None
 ) -> None:
     share, row, value = where
     columns = columns_of(whole)
     with copied(whole) as home:
         spoil(home, Damage(*columns[int(share * len(columns))], row, value))
-        if reader is None:
-            read_in_python(home)
-        elif isinstance(reader, str):
-            with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
-                visitor.get(reader)  # it raises what the page raises
-        else:
-            cli(home, *reader)
+        read_by(reader, home)
 
 
-RUNS = ("column_hashes", "config", "agents", "seed", "world", "turns", "digest", "status", "started", "caps")
+def read_by(reader: Sequence[str] | None, home: Path) -> None:
+    """Read a home with a command, with a page, or in Python. It raises what is no error for people."""
+    if reader is None:
+        read_in_python(home)
+    elif isinstance(reader, str):
+        with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+            visitor.get(reader)  # it raises what the page raises
+    else:
+        cli(home, *reader)
 
 
-@pytest.mark.parametrize("column", RUNS)
-def test_a_run_without_a_value_is_told_and_hides_no_other(whole: Path, column: str) -> None:
+PAGE = 4096
+"""The bytes of one of SQLite's pages."""
+
+
+def overwritten(home: Path, at: int, damage: bytes) -> None:
+    """Write other bytes into a run database."""
+    content = bytearray((home / "runs.db").read_bytes())
+    content[at : at + len(damage)] = damage
+    (home / "runs.db").write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("runs", ("runs",)),
+        ("turns", ("trace", WHOLE)),
+        ("calls", ("verify", WHOLE)),
+        ("texts", ("trace", TALK, "1", "unit-a")),
+        ("experiments", ("experiments",)),
+        ("probes", ("probe", "show")),
+        ("turns", ("search", "block")),
+    ],
+)
+def test_a_damaged_page_is_one_line_that_says_what_to_do(
+    whole: Path, table: str, words: tuple[str, ...]
+) -> None:
     with copied(whole) as home:
-        assert spoil(home, Damage("runs.db", "runs", column, 0, None))
-        listed = {one["name"]: one["status"] for one in json.loads(cli(home, "runs", "--json").stdout)}
-        assert (listed[WHOLE], listed[OTHER]) == ("damaged", "finished")
-        assert f"the column runs.{column} is damaged" in str(cli(home, "verify", WHOLE).exception)
-        assert cli(home, "verify", OTHER).exit_code == 0
+        (home / "search.db").unlink()
+        with closing(sqlite3.connect(home / "runs.db")) as db:
+            ((page,),) = db.execute("select rootpage from sqlite_master where name = ?", [table])
+        overwritten(home, (page - 1) * PAGE, bytes(PAGE))
+        error = cli(home, *words)
+        told = f"{error.exception} {error.stdout}"
+    assert "runs.db is damaged: database disk image is malformed; put back an earlier copy of it" in told
+
+
+@pytest.mark.filterwarnings("ignore:run ")
+def test_damage_anywhere_in_the_run_database_is_told_in_one_line(whole: Path) -> None:
+    rng = random.Random(1)  # noqa: S311  no secret
+    pages = (whole / "runs.db").stat().st_size // PAGE
+    for _ in range(examples(10, 5_000)):
+        with copied(whole) as home:
+            at = rng.randrange(1, pages) * PAGE + rng.choice([0, 8, rng.randrange(PAGE - 64)])
+            overwritten(home, at, rng.randbytes(64))
+            read_by(None, home)
+            read_by(rng.choice([*COMMANDS, *PAGES]), home)
 
 
 @pytest.mark.parametrize("value", [None, NESTED], ids=["null", "nested"])

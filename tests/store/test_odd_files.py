@@ -1,6 +1,7 @@
 """What people name may be no file at all, have no end, or be no text: one line says so, and nothing waits."""
 
 import asyncio
+import json
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable
@@ -210,6 +211,19 @@ def test_names_have_a_length(opened: Store, cli: Cli, tmp_path: Path) -> None:
     (opened.home / "models.toml").unlink()
     assert "error" not in cli("step", "mining", input=request % allowed).stdout
     assert begin(opened, RunOptions("mining", name=allowed)).name == allowed
+
+
+@pytest.mark.parametrize("name", ["x\n", "a\tb", "\x1b[31m", "a\u2028b", "\u202ebase"])
+def test_a_name_stands_in_one_line_as_it_is(name: str, opened: Store, cli: Cli, tmp_path: Path) -> None:
+    run = mining(opened)
+    for words in (("run", "mining", "--name"), ("fork", "last", "--turn", "1", "--name"), ("rename", "last")):
+        told = refused(cli, *words, name)
+        assert told == f"the name {name!r} has a line break or a hidden character; choose another name"
+    assert f"{name!r} is not a name" in refused(cli, "tournament", "--name", name)
+    experiment = written(tmp_path, FILE.replace('"small"', json.dumps(name)))
+    assert f"{name!r} is not a name" in refused(cli, "experiment", str(experiment))
+    assert "name: write letters" in refused(cli, "probe", "last", "--turns", "1", "--name", name)
+    assert [row["name"] for row in opened.runs.rows()] == [run.name]
 
 
 @pytest.mark.parametrize("command", [("run", "mining", "--prompts"), ("prompts", "show", "mining")])

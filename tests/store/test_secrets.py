@@ -112,8 +112,6 @@ def test_no_key_is_in_any_file_or_output(
         (("doctor",), nowhere, 1),
         (RUN, somebody, 1),
         (RUN, nowhere, 1),
-    ]
-    commands += [
         (("compare", "told", "last"), environment, 0),
         *(
             (("export", "told", "--format", form, "--to", str(tmp_path / form)), environment, 0)
@@ -175,6 +173,14 @@ def test_no_key_is_in_any_file_or_output(
         ("http://h/v1?a=b#canary-0123", "canary-0123", "(OPENAI_BASE_URL)"),
         ("http://h/v1?canary-0123", "/v1?canary-0123=", "/v1?(OPENAI_BASE_URL)="),
         ("http://[::1/v1?key=canary-0123", "canary-0123", "(OPENAI_BASE_URL)"),
+        # a blank is sent as a plus
+        (
+            "http://h/v1?key=can%20ary/0123",
+            "can+ary/0123, can+ary%2F0123",
+            "(OPENAI_BASE_URL), (OPENAI_BASE_URL)",
+        ),
+        # bytes that are no text are looked for as they are
+        ("http://h/v1?key=canary\udcff0123", "canary%FF0123", "(OPENAI_BASE_URL)"),
     ],
 )
 def test_a_key_in_the_address_is_a_key(
@@ -204,16 +210,6 @@ def test_a_key_in_the_address_is_found_however_a_client_spells_it(
     for typed in ("can+ary/0123==", "can+ary%2f0123%3D="):
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://h/v1?key={typed}")
         assert without_secrets(f"<{said}>") == "<(OPENAI_BASE_URL)>"
-
-
-def test_a_blank_in_a_key_is_sent_as_a_plus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://h/v1?key=can%20ary/0123")
-    assert without_secrets("can+ary/0123 can+ary%2F0123") == "(OPENAI_BASE_URL) (OPENAI_BASE_URL)"
-
-
-def test_bytes_that_are_no_text_in_a_key_are_looked_for_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://h/v1?key=canary\udcff0123")
-    assert without_secrets("canary%FF0123") == "(OPENAI_BASE_URL)"
 
 
 KEY = "canary+Key/0123-456789>>?secret"
@@ -376,20 +372,10 @@ def test_a_key_is_nowhere_whatever_a_server_hides_it_with_and_wherever_it_says_i
     def answer(content: Any, status: int = 200) -> Response:
         return Response(json.dumps(content), status, media_type="application/json")
 
-    run = (
-        "run",
-        "mining",
-        "--agents",
-        "5",
-        "--model",
-        "openai:m",
-        "--rounds",
-        str(len(DISGUISED)),
-        "--set",
-        "taint_share=1",
-    )
+    rounds = len(DISGUISED)
+    run = f"run mining --agents 5 --model openai:m --rounds {rounds} --set taint_share=1 --json".split()
     with in_thread(Starlette(routes=[Route("/v1/chat/completions", leak, methods=["POST"])])) as base:
-        done = cli(*run, "--json", env={"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": base})
+        done = cli(*run, env={"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": base})
     assert done.exit_code == 0, done.exception
     shown = [cli("export", "last", "--format", form, "--to", str(home / form)) for form in ("jsonl", "page")]
     assert [told.exit_code for told in shown] == [0, 0]
