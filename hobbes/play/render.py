@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hobbes.engine import turn as turns
-from hobbes.engine.memory import Memory
 from hobbes.engine.record import JsonObject
 from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.errors import UsageError, as_usage_error
@@ -16,7 +15,7 @@ from hobbes.nodes.models import NO_MODELS, Models
 from hobbes.nodes.prompt_set import PromptError, PromptSet, template_text
 from hobbes.nodes.prompt_templates import one_line_json
 from hobbes.play.start import RunOptions, settle_options
-from hobbes.store.history import intents_of, memories_before, state_before, stored_turn
+from hobbes.store.history import TurnStart, intents_of, memories_before, state_before, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.policy_games import pure_turns
 from hobbes.store.recorded_run import Run
@@ -26,14 +25,6 @@ MIN_CACHED_TOKENS = 1024
 
 https://developers.openai.com/api/docs/guides/prompt-caching
 """
-
-
-class TurnStart(NamedTuple):
-    """What a turn starts with."""
-
-    state: Any
-    """The world's state."""
-    memories: Mapping[str, Memory]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,11 @@ from hobbes.nodes.prompt_set import SHIPPED, PromptSet
 from hobbes.nodes.prompting import approximate_tokens, wordings
 from hobbes.play.fork import ForkOptions, beginning_of_fork, prompts_of_fork, setting_of_fork
 from hobbes.play.models_file import read_models
-from hobbes.play.render import PromptQuestion, TurnStart
+from hobbes.play.render import PromptQuestion
 from hobbes.play.start import Beginning, check_beginning
 from hobbes.probe.situations import ProbeFile, Situation, find
 from hobbes.store.experiment_tables import tokens_per_call
+from hobbes.store.history import TurnStart
 from hobbes.store.home import Store
 from hobbes.store.probe_tables import KeptProbe
 from hobbes.store.recorded_run import Run

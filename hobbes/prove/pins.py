@@ -24,7 +24,7 @@ from hobbes.nodes.journal import Call, Reply
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompt_set import is_path
 from hobbes.nodes.turn_state import memories_from
-from hobbes.play.render import TurnStart
+from hobbes.store.history import TurnStart
 from hobbes.store.recorded_run import HOBBES
 from hobbes.worlds import world_named
 

@@ -11,7 +11,7 @@ from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Call
 from hobbes.nodes.prompt_set import PromptError
 from hobbes.nodes.prompting import system_text, turn_text, view_in
 from hobbes.nodes.reading import read
-from hobbes.play.render import TurnStart
+from hobbes.store.history import TurnStart
 from hobbes.store.recorded_run import Run
 
 

@@ -22,12 +22,11 @@ from hobbes.engine.world import OBSERVER
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.journal import Address, Call, PlayerKind, is_program
 from hobbes.nodes.prompting import content_hash
-from hobbes.play.render import TurnStart
 from hobbes.prove.record_difference import first_differing_part
 from hobbes.prove.recorded_calls import call_faults, counted_answer, prompt_faults
 from hobbes.store.calls import is_changed
 from hobbes.store.figures import columns_at_end
-from hobbes.store.history import StoredHistory, first_of
+from hobbes.store.history import StoredHistory, TurnStart, first_of
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import STATUSES, Run
 from hobbes.store.row_hashes import CALL_COLUMNS

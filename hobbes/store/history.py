@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import Memory
@@ -16,6 +16,14 @@ from hobbes.store.checked_rows import damage_error
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
+
+
+class TurnStart(NamedTuple):
+    """What a turn starts with."""
+
+    state: Any
+    """The world's state."""
+    memories: Mapping[str, Memory]
 
 
 @dataclass(frozen=True, slots=True)

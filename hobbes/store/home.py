@@ -26,7 +26,7 @@ from hobbes.store.figures import Figures
 from hobbes.store.notes import NAME as NOTES
 from hobbes.store.notes import Notes
 from hobbes.store.runs import Runs, no_runs
-from hobbes.store.schema import check_schema, create
+from hobbes.store.schema import check_schema, create, for_writing
 from hobbes.store.turns import Turns
 
 CHECKPOINTS = "checkpoints.db"
@@ -67,9 +67,7 @@ class Store:
     @cached_property
     def db(self) -> "Database":
         """The same connection as sqlite-utils sees it."""
-        from sqlite_utils import Database  # noqa: PLC0415  slow to import, and few need it
-
-        return Database(self.connection)
+        return for_writing(self.connection)
 
     def close(self) -> None:
         """Close the database."""

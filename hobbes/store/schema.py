@@ -1,4 +1,4 @@
-"""The tables of the run database.
+"""The tables of the run database, made with sqlite-utils.
 
 The tables of a turn's record are views of the column `turns.record`, which `record_views` declares.
 """
@@ -6,12 +6,16 @@ The tables of a turn's record are views of the column `turns.record`, which `rec
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import HobbesError
 from hobbes.store.checked_connection import damaged_database, is_bug
 from hobbes.store.command_line import command
 from hobbes.store.record_views import RECORD, VIEWS
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 COUNTS = {
     "rejected": f"coalesce(sum(json_array_length({RECORD}, '$.drops')), 0)",
@@ -31,90 +35,36 @@ CARRIED_OVER = SCHEMA_VERSION - 1
 ADDRESS = {"run": str, "turn": int}
 """The first columns of a table whose rows belong to a turn."""
 
-CALL: Mapping[str, str] = {
-    "tries": "INTEGER",
-    "outcome": "TEXT",
-    "found_as": "TEXT",
-    "model": "TEXT",
-    "player": "TEXT",
-    "system": "TEXT REFERENCES texts (hash)",
-    "prompt": "TEXT",
-    "answer": "TEXT",
-    "reasoning": "TEXT",
-    "reasoning_source": "TEXT",
-    "error": "TEXT",
-    "tokens_in": "INTEGER",
-    "tokens_out": "INTEGER",
-    "tokens_cached": "INTEGER",
-    "tokens_cache_written": "INTEGER",
-    "tokens_reasoning": "INTEGER",
-    "finish_reason": "TEXT",
-    "service_tier": "TEXT",
-    "fingerprint": "TEXT",
-    "provider_id": "TEXT",
-    "provider_usd": "REAL",
-    "usage": "TEXT",
-    "milliseconds": "INTEGER",
-    "arrived": "TEXT",
+RUN = [("run", "runs", "id")]
+"""The foreign key of a table whose rows belong to a run."""
+
+CALL: Mapping[str, type] = {
+    "tries": int,
+    "outcome": str,
+    "found_as": str,
+    "model": str,
+    "player": str,
+    "system": str,
+    "prompt": str,
+    "answer": str,
+    "reasoning": str,
+    "reasoning_source": str,
+    "error": str,
+    "tokens_in": int,
+    "tokens_out": int,
+    "tokens_cached": int,
+    "tokens_cache_written": int,
+    "tokens_reasoning": int,
+    "finish_reason": str,
+    "service_tier": str,
+    "fingerprint": str,
+    "provider_id": str,
+    "provider_usd": float,
+    "usage": str,
+    "milliseconds": int,
+    "arrived": str,
 }
 """The columns of a call after those that say which one it is, in the order in which they are hashed."""
-
-
-_CALL = ", ".join(f"{column} {kind}" for column, kind in CALL.items())
-
-TABLES = f"""
-CREATE TABLE texts (hash TEXT PRIMARY KEY, text TEXT) STRICT;
-CREATE TABLE runs (
-  id TEXT PRIMARY KEY, name TEXT, world TEXT, config TEXT, agents TEXT, seed INTEGER,
-  models TEXT, model_settings TEXT, prompts TEXT, prompts_hash TEXT, lang TEXT,
-  system_template TEXT REFERENCES texts (hash),
-  turn_template TEXT REFERENCES texts (hash),
-  answer_schema TEXT REFERENCES texts (hash),
-  observer_text TEXT, status TEXT, started TEXT, ended TEXT, turns INTEGER DEFAULT 0, digest TEXT,
-  outcomes TEXT, scores TEXT, ending TEXT, tainted INTEGER, rejected INTEGER, corrected INTEGER,
-  measures_version INTEGER, seconds REAL DEFAULT 0, error TEXT, caps TEXT, question TEXT, servers TEXT,
-  parent TEXT REFERENCES runs (id), turn INTEGER, earlier TEXT,
-  record_version INTEGER, rules_version INTEGER, hobbes TEXT, column_hashes TEXT
-) STRICT;
-CREATE UNIQUE INDEX idx_runs_name ON runs (name);
-CREATE TABLE turns (
-  run TEXT REFERENCES runs (id), turn INTEGER,
-  record TEXT, digest TEXT, ledgers TEXT, ended TEXT, row_hash TEXT,
-  state TEXT GENERATED ALWAYS AS (json_extract({RECORD}, '$.state')) VIRTUAL,
-  PRIMARY KEY (run, turn)
-) STRICT;
-CREATE TABLE calls (
-  run TEXT REFERENCES runs (id), turn INTEGER, agent TEXT, attempt INTEGER,
-  question INTEGER, {_CALL}, row_hash TEXT,
-  PRIMARY KEY (run, turn, agent, attempt)
-) STRICT;
-CREATE TABLE measures (
-  run TEXT REFERENCES runs (id), name TEXT, scope TEXT, value REAL, decisions INTEGER, failures INTEGER,
-  PRIMARY KEY (run, name, scope)
-) STRICT;
-CREATE TABLE reported (
-  run TEXT PRIMARY KEY REFERENCES runs (id), winners TEXT, measures TEXT, over_time TEXT, ratings TEXT
-) STRICT;
-CREATE TABLE experiments (name TEXT PRIMARY KEY, world TEXT, file TEXT, started TEXT) STRICT;
-CREATE TABLE cells (
-  experiment TEXT REFERENCES experiments (name), arm TEXT, seed INTEGER, run TEXT REFERENCES runs (id),
-  PRIMARY KEY (experiment, arm, seed)
-) STRICT;
-CREATE TABLE probes (
-  name TEXT PRIMARY KEY, world TEXT, situations TEXT, columns TEXT, times INTEGER, started TEXT, hobbes TEXT
-) STRICT;
-CREATE TABLE probe_answers (
-  probe TEXT REFERENCES probes (name), situation INTEGER, column TEXT, number INTEGER,
-  question INTEGER, {_CALL},
-  PRIMARY KEY (probe, situation, column, number, question),
-  FOREIGN KEY (prompt) REFERENCES texts (hash)
-) STRICT;
-CREATE TABLE plans (
-  experiment TEXT REFERENCES experiments (name), kept TEXT, plan TEXT, hash TEXT, why TEXT,
-  PRIMARY KEY (experiment, kept)
-) STRICT;
-"""
-"""The SQL of the tables. Each column takes values of its type alone; prompts of policies are in no table."""
 
 
 def insertion(command: str, table: str, columns: Sequence[str]) -> str:
@@ -122,10 +72,130 @@ def insertion(command: str, table: str, columns: Sequence[str]) -> str:
     return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
 
 
+def for_writing(connection: sqlite3.Connection) -> "Database":
+    """Return a database as sqlite-utils sees it. Only who writes it waits for that library."""
+    from sqlite_utils import Database  # noqa: PLC0415  slow to import
+
+    return Database(connection)
+
+
 def create(connection: sqlite3.Connection) -> None:
     """Create the tables and views of a new run database, all or nothing."""
-    views = ";".join(view.sql for view in VIEWS)
-    connection.executescript(f"BEGIN; {TABLES} {views}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT")
+    with for_writing(connection).atomic() as db:
+        _create_tables(db)
+        for view in VIEWS:
+            db.conn.execute(view.sql)
+        db.conn.execute(f"pragma user_version = {SCHEMA_VERSION}")
+
+
+def _create_tables(db: "Database") -> None:
+    """Create the tables. They are strict: each column takes values of its type alone."""
+    db.table("texts").create({"hash": str, "text": str}, pk="hash", strict=True)
+    db.table("runs").create(
+        {
+            "id": str,
+            "name": str,
+            "world": str,
+            "config": str,
+            "agents": str,
+            "seed": int,
+            "models": str,
+            "model_settings": str,
+            "prompts": str,
+            "prompts_hash": str,
+            "lang": str,
+            **dict.fromkeys(TEMPLATES, str),
+            "observer_text": str,
+            "status": str,
+            "started": str,
+            "ended": str,
+            "turns": int,
+            "digest": str,
+            "outcomes": str,
+            "scores": str,
+            "ending": str,
+            "tainted": int,
+            **dict.fromkeys(COUNTS, int),
+            "measures_version": int,
+            "seconds": float,
+            "error": str,
+            "caps": str,
+            "question": str,
+            "servers": str,
+            "parent": str,
+            "turn": int,
+            "earlier": str,
+            "record_version": int,
+            "rules_version": int,
+            "hobbes": str,
+            "column_hashes": str,
+        },
+        pk="id",
+        strict=True,
+        foreign_keys=[*((column, "texts", "hash") for column in TEMPLATES), ("parent", "runs", "id")],
+        defaults={"turns": 0, "seconds": 0},
+    )
+    db.table("runs").create_index(["name"], unique=True)
+    db.table("turns").create(
+        {**ADDRESS, "record": str, "digest": str, "ledgers": str, "ended": str, "row_hash": str},
+        pk=("run", "turn"),
+        strict=True,
+        foreign_keys=RUN,
+    )
+    db.conn.execute(
+        "alter table turns add column state text"
+        f" generated always as (json_extract({RECORD}, '$.state')) virtual"
+    )
+    db.table("calls").create(
+        {**ADDRESS, "agent": str, "attempt": int, "question": int, **CALL, "row_hash": str},
+        pk=(*ADDRESS, "agent", "attempt"),
+        strict=True,
+        foreign_keys=[*RUN, ("system", "texts", "hash")],  # no table has the prompts of policies
+    )
+    db.table("measures").create(
+        {"run": str, "name": str, "scope": str, "value": float, "decisions": int, "failures": int},
+        pk=("run", "name", "scope"),
+        strict=True,
+        foreign_keys=RUN,
+    )
+    db.table("reported").create(
+        {"run": str, **dict.fromkeys(("winners", "measures", "over_time", "ratings"), str)},
+        pk="run",
+        strict=True,
+        foreign_keys=RUN,
+    )
+    db.table("experiments").create(
+        {"name": str, "world": str, "file": str, "started": str}, pk="name", strict=True
+    )
+    db.table("cells").create(
+        {"experiment": str, "arm": str, "seed": int, "run": str},
+        pk=("experiment", "arm", "seed"),
+        strict=True,
+        foreign_keys=[("experiment", "experiments", "name"), *RUN],
+    )
+    _create_tables_of_probes(db)
+    db.table("plans").create(
+        {"experiment": str, "kept": str, "plan": str, "hash": str, "why": str},
+        pk=("experiment", "kept"),
+        strict=True,
+        foreign_keys=[("experiment", "experiments", "name")],
+    )
+
+
+def _create_tables_of_probes(db: "Database") -> None:
+    asked = {"situations": str, "columns": str, "times": int}
+    db.table("probes").create(
+        {"name": str, "world": str, **asked, "started": str, "hobbes": str}, pk="name", strict=True
+    )
+    db.table("probe_answers").create(
+        {"probe": str, "situation": int, "column": str, "number": int, "question": int, **CALL},
+        pk=("probe", "situation", "column", "number", "question"),
+        strict=True,
+        foreign_keys=[
+            ("probe", "probes", "name"),
+            *((text, "texts", "hash") for text in ("system", "prompt")),
+        ],
+    )
 
 
 def check_schema(connection: sqlite3.Connection, home: Path) -> bool:
@@ -179,14 +249,13 @@ def ensure_agent_turns(connection: sqlite3.Connection, world: AnyWorld) -> None:
 
     Those rows were made by other formulas; `hobbes measure` makes them anew.
     """
-    declared = world.measures.agent_turns
-    if declared is not None and not has_agent_turns(connection, world):
-        name = agent_turns_table(world)
-        columns = ", ".join(f'"{column}" {kind.upper()}' for column, kind in declared.columns.items())
-        connection.execute(f"DROP TABLE IF EXISTS {name}")
-        connection.execute(
-            f"CREATE TABLE {name} (run TEXT REFERENCES runs (id), turn INTEGER, agent TEXT, {columns},"
-            " PRIMARY KEY (run, turn, agent)) STRICT"
+    if world.measures.agent_turns is not None and not has_agent_turns(connection, world):
+        for_writing(connection).table(agent_turns_table(world)).create(
+            agent_turns_columns(world),
+            pk=("run", "turn", "agent"),
+            strict=True,
+            foreign_keys=RUN,
+            replace=True,
         )
 
 

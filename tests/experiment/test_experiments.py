@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from hobbes.engine.record import Json
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
 from hobbes.experiment.experiment_file import parse
 from hobbes.experiment.games import Ways
@@ -94,7 +95,7 @@ def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world
 
 
 def test_a_baseline_cell_is_the_ordinary_run_of_its_settings(small: Store) -> None:
-    values = {"rounds": 4, "rows": 4, "cols": 4}
+    values: dict[str, Json] = {"rounds": 4, "rows": 4, "cols": 4}
     alone = played(
         small, RunOptions("mining", 3, 1, "policy:guided?noise=0.3*2,policy:random*1", values=values)
     )
