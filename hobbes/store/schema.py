@@ -207,7 +207,7 @@ def check_schema(connection: sqlite3.Connection, home: Path) -> bool:
         ((schema,),) = connection.execute("pragma user_version")
         tables = connection.execute("select 1 from sqlite_master where type = 'table'").fetchone()
     except sqlite3.DatabaseError as error:
-        if is_bug(error):  # in these statements there is none
+        if is_bug(error):  # these two statements have no bug: the file is damaged
             raise damaged_database(error) from error
         raise
     if schema == SCHEMA_VERSION:

@@ -105,7 +105,7 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
 
 
 def _asked_for(query: Mapping[str, str]) -> At:
-    """Return what follows the `?` of an address; raise UsageError for a number that is none from 0."""
+    """Return the query of an address. Raise UsageError for a number that is negative or not whole."""
     at: dict[str, Any] = {**query}
     for name in NUMBERS & at.keys():
         if not re.fullmatch("[0-9]{1,9}", at[name]):
